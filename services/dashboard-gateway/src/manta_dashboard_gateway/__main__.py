@@ -1,0 +1,8 @@
+"""Starts the dashboard-gateway."""
+
+import sys
+
+from manta_common.service import run
+
+if __name__ == "__main__":
+    sys.exit(run("dashboard-gateway"))
