@@ -1,0 +1,22 @@
+"""Recorded cases: differences that are explained count as passed, and whoever cannot play is told why."""
+
+import pathlib
+import subprocess
+import sys
+
+from tests.tools.parity import explained
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+def test_explained_cases_are_the_last_column_of_the_table() -> None:
+    document = "# Title `not-this`\n\n| what `nor-this` | why | cases |\n|---|---|---|\n| a | b | `one.a`, `two.b` |\n"
+    assert explained(document) == {"one.a", "two.b"}
+
+
+def test_without_a_folder_it_says_what_to_type() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.tools.parity"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "make parity PARITY=DIR" in done.stderr
