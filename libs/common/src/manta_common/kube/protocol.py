@@ -1,0 +1,100 @@
+"""What Manta asks of a Kubernetes API, whether the real one answers or the simulated one."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import msgspec
+
+from manta_common.keys import Key
+from manta_common.kinds import Kind
+
+T = TypeVar("T")
+Body = msgspec.Struct | Mapping[str, Any] | bytes
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """Which objects of a kind: all of them, or those of a namespace, of a label or field selector."""
+
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+
+EVERYTHING = Scope()
+
+
+class Listing(msgspec.Struct, Generic[T], frozen=True):
+    """All objects of a scope as they were at one version."""
+
+    items: tuple[T, ...]
+    version: str
+
+
+class Change(msgspec.Struct, Generic[T], frozen=True):
+    """One line of a watch. A bookmark and an object alike move `version` on; only a bookmark has no object."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    version: str
+    object: T | None = None
+
+
+class JsonPatch(msgspec.Struct, frozen=True):
+    """A list of operations, tried in order, all or nothing; a failed `test` is a Conflict."""
+
+    operations: tuple[Mapping[str, Any], ...]
+
+
+class MergePatch(msgspec.Struct, frozen=True):
+    """Fields to set, or to remove where they are null; with a resourceVersion in its metadata it can be a Conflict."""
+
+    body: Body
+
+
+class Apply(msgspec.Struct, frozen=True):
+    """Server-side apply of exactly these fields by a manager; takes them over from others when forced."""
+
+    body: Body
+    manager: str
+    force: bool = True
+
+
+Patch = JsonPatch | MergePatch | Apply
+
+
+class Kube(Protocol):
+    """One Kubernetes API. Every call has a time limit; errors are those of `manta_common.errors` and no others."""
+
+    async def get(self, kind: Kind, key: Key, into: type[T]) -> T:
+        """One object, decoded; NotFound when there is none."""
+
+    async def list(self, kind: Kind, into: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
+        """All objects of a scope, read in pages, consistent with the newest write."""
+
+    async def list_versions(self, kind: Kind, scope: Scope = EVERYTHING) -> Listing[Any]:
+        """The same with metadata only (`ObjectMeta`), however large the objects are."""
+
+    def watch(self, kind: Kind, into: type[T], scope: Scope = EVERYTHING, *, since: str) -> AsyncIterator[Change[T]]:
+        """What changes after a version. It may end (watch on from the last version); Expired means list again."""
+
+    async def create(self, kind: Kind, namespace: str, body: Body, into: type[T]) -> T:
+        """Create an object and return what the server made of it; AlreadyExists when the name is taken."""
+
+    async def patch(self, kind: Kind, key: Key, patch: Patch, into: type[T], *, subresource: str = "") -> T:
+        """Change an object, or its status with `subresource="status"`, and return what the server made of it."""
+
+    async def delete(self, kind: Kind, key: Key, *, uid: str, grace_seconds: int | None = None) -> None:
+        """Delete the object with this uid in the background; NotFound when it is gone, Conflict when it is another."""
+
+    def now(self) -> datetime:
+        """The API server's time, carried on by the monotonic clock; a step of the local clock changes nothing."""
+
+
+def operations(*steps: Mapping[str, Any]) -> JsonPatch:
+    """A JSON patch of these steps."""
+    return JsonPatch(tuple(steps))
+
+
+def guarded(version: str, steps: Sequence[Mapping[str, Any]]) -> JsonPatch:
+    """A JSON patch that counts only for one version of the object."""
+    return JsonPatch(({"op": "test", "path": "/metadata/resourceVersion", "value": version}, *steps))
