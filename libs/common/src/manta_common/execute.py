@@ -1,0 +1,39 @@
+"""Carries out the actions of a phase: several at once, but no flood before the first ones have gone well."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
+
+A = TypeVar("A")
+AT_MOST = 50
+
+Phase = Sequence[A]
+
+
+async def concurrently(
+    phase: Iterable[A], carry_out: Callable[[A], Coroutine[Any, Any, None]], *, at_most: int = AT_MOST
+) -> None:
+    """Run the actions, 1 in flight, then 2, 4, ... up to `at_most`; after a failure no more are started."""
+    waiting, running = deque(phase), set[asyncio.Task[None]]()
+    allowed, failures = 1, list[BaseException]()
+    try:
+        while running or (waiting and not failures):
+            while waiting and not failures and len(running) < allowed:
+                running.add(asyncio.create_task(carry_out(waiting.popleft())))
+            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            failures += [error for task in done if (error := task.exception())]
+            allowed = min(at_most, allowed + len(done))  # each success lets one more in: this doubles each round
+    finally:
+        for task in running:
+            task.cancel()
+    if failures:
+        raise failures[0]
+
+
+async def execute(
+    phases: Iterable[Phase[A]], carry_out: Callable[[A], Coroutine[Any, Any, None]], *, at_most: int = AT_MOST
+) -> None:
+    """Run phase after phase; one with a failure is the last."""
+    for phase in phases:
+        await concurrently(phase, carry_out, at_most=at_most)

@@ -1,0 +1,115 @@
+"""Holds a key until its view shows what was last written for it, so that no decision is made on an older view."""
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from manta_common.errors import NotCaughtUp
+from manta_common.keys import Key
+from manta_common.kinds import Kind
+
+K = TypeVar("K", bound=Hashable)
+PATIENCE_SECONDS = 10.0
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the feed showed of one object; `gone` when it was deleted, `terminating` when that has begun."""
+
+    kind: str
+    key: Key
+    uid: str
+    version: int
+    gone: bool = False
+    terminating: bool = False
+
+
+class _Awaited(msgspec.Struct, frozen=True):
+    """A write is awaited at a version; a deletion until that uid is gone or terminating."""
+
+    uid: str
+    version: int | None
+    since: float
+
+
+class Fence(Generic[K]):
+    """For each key, the writes that its view does not show yet."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._awaited: dict[K, dict[tuple[str, Key], _Awaited]] = {}
+        self._holders: dict[tuple[str, Key], set[K]] = {}
+        self._verified: set[K] = set()
+
+    def wrote(self, key: K, kind: Kind, child: Key, *, uid: str, version: str) -> None:
+        """An object was created, patched or given a status for this key; the server answered with this version."""
+        self._await(key, (kind.name, child), _Awaited(uid, int(version), self._clock()))
+
+    def deleted(self, key: K, kind: Kind, child: Key, *, uid: str) -> None:
+        """An object was deleted for this key."""
+        self._await(key, (kind.name, child), _Awaited(uid, None, self._clock()))
+
+    def saw(self, seen: Seen) -> set[K]:
+        """The feed shows this; the keys that nothing holds back any more."""
+        place = (seen.kind, seen.key)
+        freed = set()
+        for key in [holder for holder in self._holders.get(place, ()) if _shows(seen, self._awaited[holder][place])]:
+            if self._release(key, place):
+                freed.add(key)
+        return freed
+
+    def check(self, key: K) -> None:
+        """NotCaughtUp while a write of this key has not come back."""
+        for (kind, child), awaited in self._awaited.get(key, {}).items():
+            raise NotCaughtUp(f"{kind} {child} is not seen yet as it was written {self._age(awaited):.1f} s ago")
+
+    def is_overdue(self, key: K) -> bool:
+        """Whether a write has not come back for so long that the API server itself should be asked."""
+        return any(self._age(awaited) >= PATIENCE_SECONDS for awaited in self._awaited.get(key, {}).values())
+
+    def is_verified(self, key: K) -> bool:
+        """Whether the view of this key was compared with the API server's since it was taken over."""
+        return key in self._verified
+
+    def verified(self, key: K) -> None:
+        """The view of this key was compared with the API server's and is right: nothing holds it back."""
+        self._drop(key)
+        self._verified.add(key)
+
+    def forget(self, belongs: Callable[[K], bool]) -> None:
+        """Somebody else works on these keys from now on."""
+        for key in [key for key in self._awaited if belongs(key)]:
+            self._drop(key)
+        self._verified = {key for key in self._verified if not belongs(key)}
+
+    @property
+    def held(self) -> int:
+        """How many keys wait for their own writes."""
+        return len(self._awaited)
+
+    def _await(self, key: K, place: tuple[str, Key], awaited: _Awaited) -> None:
+        self._awaited.setdefault(key, {})[place] = awaited
+        self._holders.setdefault(place, set()).add(key)
+
+    def _release(self, key: K, place: tuple[str, Key]) -> bool:
+        """Stop waiting for one write; whether it was the last of its key."""
+        del self._awaited[key][place]
+        self._holders[place].discard(key)
+        if not self._holders[place]:
+            del self._holders[place]
+        if not self._awaited[key]:
+            del self._awaited[key]
+        return key not in self._awaited
+
+    def _drop(self, key: K) -> None:
+        for place in list(self._awaited.get(key, {})):
+            self._release(key, place)
+
+    def _age(self, awaited: _Awaited) -> float:
+        return self._clock() - awaited.since
+
+
+def _shows(seen: Seen, awaited: _Awaited) -> bool:
+    if awaited.version is not None:
+        return seen.version >= awaited.version
+    return seen.gone or seen.terminating or seen.uid != awaited.uid

@@ -1,0 +1,217 @@
+"""Runs passes: dirty keys in turn, one pass per key at a time, failures later and later, nothing lost."""
+
+import asyncio
+import contextlib
+import heapq
+import itertools
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Hashable
+from datetime import datetime
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+
+from manta_common.errors import Conflict, MantaError, NotCaughtUp, Rejected, Throttled
+
+K = TypeVar("K", bound=Hashable)
+Outcome = Literal["done", "conflict", "not_caught_up", "retry", "throttled", "rejected", "late", "crashed"]
+log = logging.getLogger(__name__)
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How many passes at once, how long one may take, and how long a failing key waits."""
+
+    concurrency: int = 64
+    deadline_seconds: float = 120
+    shortest_delay_seconds: float = 0.005
+    longest_delay_seconds: float = 300
+    longest_quiet_delay_seconds: float = 1
+
+
+class PassEnded(msgspec.Struct, Generic[K], frozen=True):
+    """What telemetry is told of one pass."""
+
+    key: K
+    outcome: Outcome
+    waited_seconds: float
+    took_seconds: float
+
+
+class Worker(Generic[K]):
+    """Everybody marks keys dirty; the worker runs `work(key)` until nothing is dirty."""
+
+    def __init__(
+        self,
+        work: Callable[[K], Awaitable[None]],
+        now: Callable[[], datetime],
+        *,
+        pace: Pace | None = None,
+        tell: Callable[[PassEnded[K]], None] | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._work, self._now, self._pace = work, now, pace or Pace()
+        self._tell, self._chance = tell, chance or random.Random()
+        self._queue: deque[K] = deque()
+        self._dirty: dict[K, float] = {}  # since when
+        self._running: dict[K, asyncio.Task[None]] = {}
+        self._failures: dict[K, int] = {}
+        self._due: dict[K, float] = {}
+        self._timers: list[tuple[float, int, K]] = []
+        self._order = itertools.count()
+        self._woken = asyncio.Event()
+        self._refused: Callable[[K], bool] = lambda _: False
+
+    def mark(self, key: K) -> None:
+        """There is something to do for this key, now."""
+        if key not in self._dirty:
+            self._dirty[key] = self._time()
+            self._queue.append(key)
+            self._woken.set()
+
+    def recheck(self, key: K, at: datetime) -> None:
+        """There will be something to do for this key at a time of the API server's clock, at the latest."""
+        self._later(key, (at - self._now()).total_seconds())
+
+    async def run(self) -> None:
+        """Work until cancelled; passes that run then are cancelled too."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._promote_due()
+                self._start_passes(group)
+                await self._until_woken()
+
+    async def drain(self, belongs: Callable[[K], bool], *, limit_seconds: float) -> bool:
+        """Start no more passes for these keys and wait for the running ones; whether all ended in time."""
+        refused = self._refused
+        self._refused = lambda key: refused(key) or belongs(key)
+        running = [task for key, task in self._running.items() if belongs(key)]
+        _, late = await asyncio.wait(running, timeout=limit_seconds) if running else (None, ())
+        return not late
+
+    def admit(self, belongs: Callable[[K], bool]) -> None:
+        """Forget all of these keys and take them again from now on."""
+        for key in [key for key in {*self._dirty, *self._failures, *self._due} if belongs(key)]:
+            self._dirty.pop(key, None)
+            self._failures.pop(key, None)
+            self._due.pop(key, None)
+        self._queue = deque(key for key in self._queue if not belongs(key))
+        refused = self._refused
+        self._refused = lambda key: refused(key) and not belongs(key)
+
+    @property
+    def depth(self) -> int:
+        """How many keys wait for their pass."""
+        return len(self._queue)
+
+    @property
+    def oldest_wait_seconds(self) -> float:
+        """How long the key has waited that waits longest."""
+        return max((self._time() - since for since in self._dirty.values()), default=0.0)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is dirty and nothing runs; only later rechecks may be left."""
+        return not self._dirty and not self._running
+
+    def _start_passes(self, group: asyncio.TaskGroup) -> None:
+        """Start the first keys of the queue that do not run already; those that do wait for their end."""
+        for _ in range(len(self._queue)):
+            if len(self._running) >= self._pace.concurrency:
+                return
+            key = self._queue.popleft()
+            if self._refused(key):
+                self._dirty.pop(key, None)
+            elif key in self._running:
+                self._queue.append(key)
+            else:
+                self._due.pop(key, None)
+                waited = self._time() - self._dirty.pop(key)
+                self._running[key] = group.create_task(self._pass(key, waited))
+
+    async def _pass(self, key: K, waited_seconds: float) -> None:
+        started = self._time()
+        outcome = await self._attempt(key)
+        del self._running[key]
+        self._woken.set()
+        if self._tell:
+            self._tell(PassEnded(key, outcome, waited_seconds, self._time() - started))
+
+    async def _attempt(self, key: K) -> Outcome:
+        """One pass, whatever it raises."""
+        try:
+            async with asyncio.timeout(self._pace.deadline_seconds):
+                await self._work(key)
+        except MantaError as error:
+            return self._answer(key, error)
+        except TimeoutError as error:
+            return self._failed(key, "late", error)
+        except Exception:  # the one place: a bug in one key's pass must not stop the others
+            self._retry(key, longest=self._pace.longest_delay_seconds)
+            log.exception("pass crashed", extra={"key": str(key)})
+            return "crashed"
+        self._failures.pop(key, None)
+        return "done"
+
+    def _answer(self, key: K, error: MantaError) -> Outcome:
+        """What follows from an error that Manta knows."""
+        match error:
+            case Conflict() | NotCaughtUp():
+                self._retry(key, longest=self._pace.longest_quiet_delay_seconds)
+                log.debug("pass must see more first", extra={"key": str(key), "error": str(error)})
+                return "conflict" if isinstance(error, Conflict) else "not_caught_up"
+            case Throttled():
+                self._later(key, error.retry_after_seconds)
+                log.warning("api asks to wait", extra={"key": str(key), "seconds": error.retry_after_seconds})
+                return "throttled"
+            case Rejected():
+                log.info("object cannot be served", extra={"key": str(key), "reason": error.reason})
+                return "rejected"
+            case _:
+                return self._failed(key, "retry", error)
+
+    def _failed(self, key: K, outcome: Outcome, error: Exception) -> Outcome:
+        delay = self._retry(key, longest=self._pace.longest_delay_seconds)
+        extra = {"key": str(key), "outcome": outcome, "error": str(error), "again_in_seconds": round(delay, 3)}
+        log.warning("pass will be tried again", extra=extra)
+        return outcome
+
+    def _retry(self, key: K, *, longest: float) -> float:
+        """Later, by twice as much each time, with up to a third of jitter."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        delay = min(longest, self._pace.shortest_delay_seconds * 2.0 ** min(failures, 40))
+        delay *= 1 - self._chance.random() / 3
+        self._later(key, delay)
+        return delay
+
+    def _later(self, key: K, seconds: float) -> None:
+        due = self._time() + max(0.0, seconds)
+        if due < self._due.get(key, float("inf")):
+            self._due[key] = due
+            heapq.heappush(self._timers, (due, next(self._order), key))
+            self._woken.set()
+
+    def _promote_due(self) -> None:
+        """Mark what has become due; a timer that an earlier one or a pass overtook is dropped."""
+        while self._timers and (self._timers[0][0] <= self._time() or self._stale(self._timers[0])):
+            timer = heapq.heappop(self._timers)
+            if not self._stale(timer):
+                del self._due[timer[2]]
+                self.mark(timer[2])
+
+    def _stale(self, timer: tuple[float, int, K]) -> bool:
+        return self._due.get(timer[2]) != timer[0]
+
+    async def _until_woken(self) -> None:
+        """Until a key is marked, a pass ends, or a timer is due."""
+        wait = self._timers[0][0] - self._time() if self._timers else None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await self._woken.wait()
+        self._woken.clear()
+
+    @staticmethod
+    def _time() -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,118 @@
+"""The fence lets a key pass only when its view shows what was written for it."""
+
+import pytest
+from manta_common.errors import NotCaughtUp
+from manta_common.fence import Fence, Seen
+from manta_common.keys import Key
+from manta_common.kinds import POD, SERVICE
+
+OWNER = Key("n", "cluster")
+CHILD = Key("n", "pod")
+
+
+def seen(version: int = 5, uid: str = "u", kind: str = "pod", *, gone: bool = False, terminating: bool = False) -> Seen:
+    return Seen(kind=kind, key=CHILD, uid=uid, version=version, gone=gone, terminating=terminating)
+
+
+class Scene:
+    """A fence with a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.fence: Fence[Key] = Fence(lambda: self.time)
+
+    def is_open(self) -> bool:
+        try:
+            self.fence.check(OWNER)
+        except NotCaughtUp:
+            return False
+        return True
+
+
+def test_a_key_without_writes_passes() -> None:
+    assert Scene().is_open()
+
+
+@pytest.mark.parametrize(
+    ("shown", "passes"),
+    [
+        pytest.param(seen(4), False, id="an older version"),
+        pytest.param(seen(5), True, id="the version"),
+        pytest.param(seen(9), True, id="a newer version"),
+        pytest.param(seen(9, uid="other"), True, id="a newer object of the same name"),
+        pytest.param(seen(9, gone=True), True, id="its end"),
+        pytest.param(seen(9, kind="service"), False, id="another kind of the same name"),
+    ],
+)
+def test_a_write_passes_when_it_is_seen(shown: Seen, passes: bool) -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    assert not scene.is_open()
+    assert scene.fence.saw(shown) == ({OWNER} if passes else set())
+    assert scene.is_open() == passes
+
+
+@pytest.mark.parametrize(
+    ("shown", "passes"),
+    [
+        pytest.param(seen(9), False, id="it is still there"),
+        pytest.param(seen(9, terminating=True), True, id="it is terminating"),
+        pytest.param(seen(9, gone=True), True, id="it is gone"),
+        pytest.param(seen(9, uid="other"), True, id="another has taken its name"),
+    ],
+)
+def test_a_deletion_passes_when_it_is_seen(shown: Seen, passes: bool) -> None:
+    scene = Scene()
+    scene.fence.deleted(OWNER, POD, CHILD, uid="u")
+    scene.fence.saw(shown)
+    assert scene.is_open() == passes
+
+
+def test_a_key_is_freed_with_its_last_write() -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.fence.wrote(OWNER, SERVICE, CHILD, uid="s", version="6")
+    assert scene.fence.saw(seen(5)) == set()
+    assert not scene.is_open()
+    assert scene.fence.saw(seen(6, uid="s", kind="service")) == {OWNER}
+    assert scene.is_open()
+    assert scene.fence.held == 0
+
+
+def test_a_second_write_to_the_same_object_is_the_one_to_wait_for() -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="8")
+    scene.fence.saw(seen(5))
+    assert not scene.is_open()
+    scene.fence.saw(seen(8))
+    assert scene.is_open()
+
+
+def test_after_ten_seconds_the_api_server_should_be_asked_and_its_word_counts() -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.time = 9.9
+    assert not scene.fence.is_overdue(OWNER)
+    scene.time = 10
+    assert scene.fence.is_overdue(OWNER)
+    scene.fence.verified(OWNER)
+    assert scene.is_open()
+    assert scene.fence.is_verified(OWNER)
+
+
+def test_a_key_that_was_handed_over_is_forgotten() -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.fence.verified(Key("n", "other"))
+    scene.fence.forget(lambda key: True)
+    assert scene.is_open()
+    assert not scene.fence.is_verified(Key("n", "other"))
+
+
+def test_the_message_names_what_is_awaited() -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.time = 2
+    with pytest.raises(NotCaughtUp, match=r"pod n/pod is not seen yet as it was written 2.0 s ago"):
+        scene.fence.check(OWNER)
