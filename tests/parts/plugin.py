@@ -12,6 +12,7 @@ import pytest
 
 from tests.parts.cluster import Cluster
 from tests.parts.control_plane import ControlPlane, cluster
+from tests.parts.docker import engine_answers
 from tests.parts.registry import PARTS, Parts
 from tests.tools.catalogue import cache_folder, needed_for
 
@@ -24,8 +25,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header() -> list[str]:
     """Say which real parts this run will take."""
     built = all(tool.path.exists() for tool in needed_for("test"))
+    how = "containers through testcontainers" if engine_answers() else "no Docker engine answers, so programs"
     return [
-        f"real parts: control plane from {_cluster_source(built)}",
+        f"real parts: control plane from {_cluster_source(built)}; NATS and Redis: {how}",
         f"skips: {'are failures (CI=true)' if _in_ci() else 'allowed, with their reason'}",
     ]
 

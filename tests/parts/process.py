@@ -126,14 +126,6 @@ def wait_until(what: str, check: Callable[[], bool], *, limit_seconds: float) ->
         time.sleep(POLL_SECONDS)
 
 
-def free_port() -> int:
-    """A loopback port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
-
-
 def accepts(port: int, host: str = "127.0.0.1") -> bool:
     """Whether somebody accepts connections on a port."""
     with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):

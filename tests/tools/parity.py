@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from tests.parts.control_plane import ControlPlane
 from tests.parts.dns import NameServer
-from tests.parts.process import PartFailed, Process, Unavailable, accepts, free_port
+from tests.parts.ports import free_port
+from tests.parts.process import PartFailed, Process, Unavailable, accepts
 from tests.tools.build import BuildFailed, ensure
 from tests.tools.catalogue import TOOLS
 

@@ -4,7 +4,8 @@ import pathlib
 
 import pytest
 
-from tests.parts.process import PartFailed, Process, accepts, free_port, wait_until
+from tests.parts.ports import free_port
+from tests.parts.process import PartFailed, Process, accepts, wait_until
 
 
 @pytest.fixture

@@ -1,0 +1,28 @@
+"""Loopback ports for servers that are killed and come back on the same port."""
+
+import contextlib
+import random
+import socket
+
+# Below what the kernel hands out to clients (32768 and up), so that no connection takes the port of a server that is
+# down; above what Ray gives to its workers, and beside the NodePorts of Kubernetes.
+FIRST, LAST = 20000, 29999
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports that nobody listens on."""
+    with contextlib.ExitStack() as held:
+        ports: list[int] = []
+        for port in random.sample(range(FIRST, LAST + 1), LAST - FIRST + 1):
+            if len(ports) == count:
+                break
+            listener = held.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                listener.bind(("127.0.0.1", port))
+                ports.append(port)
+        return ports

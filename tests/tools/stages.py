@@ -1,0 +1,88 @@
+"""`make test`: everything CI runs, stage by stage, with the time of each at the end. Standard library only."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+if __package__ in (None, ""):  # started as a script, before anything is installed
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from tests.tools import engine
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PYTHON = ".venv/bin/python"
+LEVELS = ("unit", "model", "contract", "integration", "e2e")
+
+
+class StageFailed(Exception):
+    """A stage ended with an error; the message says which and how to run it alone."""
+
+
+def main() -> int:
+    """Run the stages; return the exit code."""
+    seconds: dict[str, float] = {}
+    code = 0
+    try:
+        with contextlib.ExitStack() as stack:
+            _run_all(seconds, stack)
+    except StageFailed as error:
+        print(f"make test: {error}", file=sys.stderr)
+        code = 1
+    except KeyboardInterrupt:
+        print("make test: stopped", file=sys.stderr)
+        code = 130
+    print("time by stage: " + ", ".join(f"{stage} {spent:.0f} s" for stage, spent in seconds.items()))
+    return code
+
+
+def _run_all(seconds: dict[str, float], stack: contextlib.ExitStack) -> None:
+    environment = dict(os.environ)
+    with _timed("tools", seconds):
+        _stage("tools", [PYTHON, "tests/tools/build.py", "test"], environment, alone="make tools")
+    with _timed("engine", seconds):
+        environment |= _engine(stack)
+    with _timed("images", seconds):
+        if engine.answers(environment.get("DOCKER_HOST")):
+            _stage("images", [PYTHON, "tests/tools/images.py"], environment, alone="make images")
+    with _timed("check", seconds):
+        _stage("check", ["make", "--no-print-directory", "lint", "types"], environment, alone="make check")
+    with _timed("tests", seconds):
+        folders = [f"tests/{level}" for level in LEVELS if any((ROOT / "tests" / level).rglob("test_*.py"))]
+        _stage("tests", [PYTHON, "-m", "pytest", *folders], environment, alone="make test")
+
+
+def _engine(stack: contextlib.ExitStack) -> dict[str, str]:
+    """In CI a Docker engine is started when none answers; elsewhere nothing is started behind a person's back."""
+    if engine.answers(os.environ.get("DOCKER_HOST")) or os.environ.get("CI", "").lower() not in ("1", "true"):
+        return {}
+    try:
+        started = engine.ensure()
+    except engine.EngineFailed as error:
+        print(f"make test: no Docker engine: {error}; NATS and Redis run as plain programs", file=sys.stderr)
+        return {}
+    stack.callback(engine.stop)
+    return started
+
+
+def _stage(name: str, command: list[str], environment: dict[str, str], *, alone: str) -> None:
+    print(f"make test: {name}", flush=True)
+    code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    if code:
+        raise StageFailed(f"{name} failed with exit code {code}; run it alone with `{alone}`")
+
+
+@contextlib.contextmanager
+def _timed(name: str, seconds: dict[str, float]) -> Iterator[None]:
+    before = time.monotonic()
+    try:
+        yield
+    finally:
+        seconds[name] = time.monotonic() - before
+
+
+if __name__ == "__main__":
+    sys.exit(main())
