@@ -1,0 +1,71 @@
+# Every command a developer types. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock
+
+UV_VERSION := 0.13.7
+UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
+PYTHON := .venv/bin/python
+MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml))
+unexport VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
+export UV_PROJECT_ENVIRONMENT := .venv
+export CASES OPERATOR
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+$(CURDIR)/.uv/bin/uv:
+	@python3 -m pip --version >/dev/null 2>&1 || { echo "make: python3 with pip is needed (Debian: apt-get install python3-pip), or install uv by hand" >&2; exit 1; }
+	@echo "make: installing uv $(UV_VERSION) into .uv"
+	@python3 -m pip install --quiet --root-user-action=ignore --target .uv uv==$(UV_VERSION)
+
+.venv/.synced: requirements.lock $(MEMBERS:%=%/pyproject.toml) | $(UV)
+	@$(UV) venv --quiet --allow-existing --python '>=3.11' .venv
+	@$(UV) pip sync --quiet --compile-bytecode --require-hashes requirements.lock
+	@$(UV) pip install --quiet --no-deps $(MEMBERS:%=-e %)
+	@touch $@
+
+setup: .venv/.synced ## make .venv with everything, the manta command included
+	@echo "make: .venv is ready; try .venv/bin/manta --help"
+
+demo: setup ## run a Ray job on this machine, no Kubernetes needed
+	@.venv/bin/manta up
+
+test: setup ## everything CI runs, against real parts (the first run builds them: about ten minutes)
+	@python3 tests/tools/stages.py
+
+check: lint types unit ## lint, types and unit tests; under a minute
+
+lint: .venv/.synced
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff check --quiet .
+
+types: .venv/.synced
+	@.venv/bin/mypy
+
+unit: .venv/.synced
+	@.venv/bin/pytest -q tests/unit tests/model
+
+bench: setup ## measure, side by side with the peer or the raw limit
+	@python3 tests/tools/build.py test bench
+	@.venv/bin/pytest -q -s tests/bench
+
+tools: ## build every real part of the tests into the cache
+	@python3 tests/tools/build.py
+
+images: setup ## make the container images of the tests where they can't be pulled
+	@$(PYTHON) tests/tools/images.py
+
+parity: setup ## PARITY=DIR: play recorded cases against Manta and print what differs
+	@$(PYTHON) -m tests.tools.parity $(PARITY)
+
+fmt: .venv/.synced ## format the code and mend what can be mended
+	@.venv/bin/ruff format .
+	@.venv/bin/ruff check --fix .
+
+lock: $(UV) ## take the newest dependencies and pin them
+	@$(UV) lock --upgrade --no-config
+	@$(UV) export --quiet --no-config --locked --no-emit-workspace --all-groups --no-annotate --no-header --output-file requirements.lock
+	@python3 tests/tools/pins.py requirements.lock uv.toml
+	@rm -f uv.lock
