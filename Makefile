@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock
+.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock crds crds-kubernetes
 
 UV_VERSION := 0.13.7
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
@@ -13,7 +13,7 @@ export UV_PROJECT_ENVIRONMENT := .venv
 export CASES OPERATOR
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 $(CURDIR)/.uv/bin/uv:
 	@python3 -m pip --version >/dev/null 2>&1 || { echo "make: python3 with pip is needed (Debian: apt-get install python3-pip), or install uv by hand" >&2; exit 1; }
@@ -48,7 +48,7 @@ unit: .venv/.synced
 	@.venv/bin/pytest -q tests/unit tests/model
 
 bench: setup ## measure, side by side with the peer or the raw limit
-	@python3 tests/tools/build.py test bench
+	@python3 tests/tools/build.py test
 	@.venv/bin/pytest -q -s tests/bench
 
 tools: ## build every real part of the tests into the cache
@@ -59,6 +59,15 @@ images: setup ## make the container images of the tests where they can't be pull
 
 parity: setup ## PARITY=DIR: play recorded cases against Manta and print what differs
 	@$(PYTHON) -m tests.tools.parity $(PARITY)
+
+crds: setup ## write the CRDs, the admission policies and the references from the types
+	@$(PYTHON) -m manta_common.crd write deploy/crds docs/reference/api.md
+	@$(PYTHON) -m manta_common.validation.admission deploy/admission
+
+crds-kubernetes: setup ## take Kubernetes' own definitions anew from its pinned version
+	@go=$$($(PYTHON) -c 'from tests.tools.build import find_go; print(find_go())'); \
+	folder=$$(cd tests/tools/kubernetes && "$$go" list -m -f '{{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3; \
+	$(PYTHON) -m manta_common.crd take "$$folder"/api__v1_openapi.json "$$folder"/apis__networking.k8s.io__v1_openapi.json
 
 fmt: .venv/.synced ## format the code and mend what can be mended
 	@.venv/bin/ruff format .

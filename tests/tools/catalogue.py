@@ -82,7 +82,7 @@ TOOLS = {
             "kuberay",
             "github.com/ray-project/kuberay/ray-operator",
             "github.com/ray-project/kuberay/ray-operator",
-            "bench",
+            "test",
             extras=("config/crd/bases",),
         ),
         _kubernetes("kubelet", "node"),
@@ -90,7 +90,7 @@ TOOLS = {
         Tool("coredns", "coredns", "github.com/coredns/coredns", "github.com/coredns/coredns", "node"),
     )
 }
-LEVELS = ("test", "ship", "bench", "node")
+LEVELS = ("test", "node", "ship")
 
 
 def needed_for(level: str) -> list[Tool]:

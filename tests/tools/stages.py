@@ -42,7 +42,7 @@ def main() -> int:
 def _run_all(seconds: dict[str, float], stack: contextlib.ExitStack) -> None:
     environment = dict(os.environ)
     with _timed("tools", seconds):
-        _stage("tools", [PYTHON, "tests/tools/build.py", "test"], environment, alone="make tools")
+        _stage("tools", [PYTHON, "tests/tools/build.py", "test", "node"], environment, alone="make tools")
     with _timed("engine", seconds):
         environment |= _engine(stack)
     with _timed("images", seconds):
