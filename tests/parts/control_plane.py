@@ -3,7 +3,8 @@
 import os
 import pathlib
 import secrets
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import trustme
 from cryptography.hazmat.primitives import serialization
@@ -12,11 +13,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from tests.parts.cluster import ApiError, Cluster, given_cluster, k3s_cluster
 from tests.parts.fault_proxy import FaultProxy
 from tests.parts.kubeconfig import write_kubeconfig
-from tests.parts.process import Process, Unavailable, accepts, free_port, wait_until
+from tests.parts.ports import free_port
+from tests.parts.process import Process, Unavailable, accepts, wait_until
 from tests.tools.build import BuildFailed, ensure
 from tests.tools.catalogue import TOOLS, needed_for
 
 NODES = 40
+SERVICE_NETWORK = "10.96.0.0/14"
+API_SERVICE_ADDRESS = "10.96.0.1"
 START_LIMIT_SECONDS = 90
 SYSTEM_USERS = {
     "admin": "system:masters",
@@ -28,15 +32,18 @@ STAGES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
 
 
 class ControlPlane(Cluster):
-    """Our own control plane on free loopback ports, with a fault proxy in front of its API server."""
+    """Our own control plane on free ports of one address, with a fault proxy in front of its API server."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    users: ClassVar[Mapping[str, str]] = SYSTEM_USERS
+
+    def __init__(self, folder: pathlib.Path, *, address: str = "127.0.0.1") -> None:
         folder.mkdir(parents=True)
-        self.folder = folder
+        self.folder, self.address = folder, address
         self.port, self.etcd_port = free_port(), free_port()
-        self.tokens = {user: secrets.token_hex(16) for user in SYSTEM_USERS}
-        _write_identities(folder, self.tokens)
-        server, ca = f"https://127.0.0.1:{self.port}", folder / "ca.pem"
+        self.tokens = {user: secrets.token_hex(16) for user in self.users}
+        self.authority = trustme.CA()
+        self._write_identities()
+        server, ca = f"https://{address}:{self.port}", folder / "ca.pem"
         super().__init__(
             f"kubernetes {TOOLS['kube-apiserver'].version} with etcd {TOOLS['etcd'].version}"
             f" and {NODES} kwok {TOOLS['kwok'].version} nodes, built from source",
@@ -90,18 +97,22 @@ class ControlPlane(Cluster):
 
     def _start_all(self) -> None:
         self.etcd.start()
-        self.etcd.wait_until("it listens", lambda: accepts(self.etcd_port), limit_seconds=30)
+        self.etcd.wait_until("it listens", lambda: accepts(self.etcd_port, self.address), limit_seconds=30)
         self.start_api_server()
-        for process in (self.controller_manager, self.scheduler, self.kwok):
+        for process in (self.controller_manager, self.scheduler):
             process.start()
-        for number in range(NODES):
-            self.request("POST", "api/v1/nodes", _kwok_node(number))
-        self.kwok.wait_until(f"{NODES} nodes are ready", self._nodes_are_ready, limit_seconds=START_LIMIT_SECONDS)
+        self._start_nodes()
         wait_until(
             "the controller manager made a service account", self._has_account, limit_seconds=START_LIMIT_SECONDS
         )
         self.proxy.start()
         write_kubeconfig(self.proxy_kubeconfig, server=self.proxy.url, ca=self.ca, token=self.token)
+
+    def _start_nodes(self) -> None:
+        self.kwok.start()
+        for number in range(NODES):
+            self.request("POST", "api/v1/nodes", _kwok_node(number))
+        self.kwok.wait_until(f"{NODES} nodes are ready", self._nodes_are_ready, limit_seconds=START_LIMIT_SECONDS)
 
     def _is_ready(self) -> bool:
         try:
@@ -123,8 +134,21 @@ class ControlPlane(Cluster):
         path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
         return write_kubeconfig(path, server=server, ca=ca, token=self.tokens[user])
 
+    def _write_identities(self) -> None:
+        """Write the CA, the server's certificate, the key of service accounts, and the users with their tokens."""
+        self.authority.cert_pem.write_to_path(self.folder / "ca.pem")
+        names = dict.fromkeys((self.address, "127.0.0.1", "localhost", API_SERVICE_ADDRESS, "kubernetes.default.svc"))
+        certificate = self.authority.issue_cert(*names)
+        certificate.private_key_and_cert_chain_pem.write_to_path(self.folder / "server.pem")
+        key = ec.generate_private_key(ec.SECP256R1())
+        form = serialization.PrivateFormat.TraditionalOpenSSL
+        text = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        (self.folder / "accounts.pem").write_bytes(text)
+        rows = (f'{self.tokens[user]},{user},{user},"{group}"\n' for user, group in self.users.items())
+        (self.folder / "tokens.csv").write_text("".join(rows))
+
     def _etcd_flags(self) -> list[str]:
-        client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{free_port()}"
+        client, peer = f"http://{self.address}:{self.etcd_port}", f"http://{self.address}:{free_port()}"
         return [
             f"--data-dir={self.folder}/etcd",
             f"--listen-client-urls={client}",
@@ -138,21 +162,26 @@ class ControlPlane(Cluster):
 
     def _api_server_flags(self) -> list[str]:
         return [
-            f"--etcd-servers=http://127.0.0.1:{self.etcd_port}",
-            "--bind-address=127.0.0.1",
-            "--advertise-address=127.0.0.1",  # there may be no default route to guess one from
+            f"--etcd-servers=http://{self.address}:{self.etcd_port}",
+            f"--bind-address={self.address}",
+            f"--advertise-address={self.address}",  # there may be no default route to guess one from
             f"--secure-port={self.port}",
             f"--tls-cert-file={self.folder}/server.pem",
             f"--tls-private-key-file={self.folder}/server.pem",
             f"--token-auth-file={self.folder}/tokens.csv",
-            "--authorization-mode=RBAC",
-            "--disable-admission-plugins=ServiceAccount",  # pods need no token: nothing runs in them
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-signing-key-file={self.folder}/accounts.pem",
             f"--service-account-key-file={self.folder}/accounts.pem",
-            "--service-cluster-ip-range=10.96.0.0/14",
-            "--endpoint-reconciler-type=none",
+            f"--service-cluster-ip-range={SERVICE_NETWORK}",
             "--allow-privileged=true",
+            *self._node_flags(),
+        ]
+
+    def _node_flags(self) -> list[str]:
+        return [
+            "--authorization-mode=RBAC",
+            "--disable-admission-plugins=ServiceAccount",  # pods need no token: nothing runs in them
+            "--endpoint-reconciler-type=none",
         ]
 
     def _controller_manager_flags(self) -> list[str]:
@@ -186,20 +215,6 @@ class ControlPlane(Cluster):
             f"--server-address=127.0.0.1:{free_port()}",
             *(f"--config={file}" for stage in STAGES for file in _stage_files(stages / stage)),
         ]
-
-
-def _write_identities(folder: pathlib.Path, tokens: dict[str, str]) -> None:
-    """Write the CA, the server's certificate, the key of service accounts, and the users with their tokens."""
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(folder / "ca.pem")
-    certificate = authority.issue_cert("127.0.0.1", "localhost", "kubernetes.default.svc")
-    certificate.private_key_and_cert_chain_pem.write_to_path(folder / "server.pem")
-    key = ec.generate_private_key(ec.SECP256R1())
-    form = serialization.PrivateFormat.TraditionalOpenSSL
-    text = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
-    (folder / "accounts.pem").write_bytes(text)
-    rows = (f'{tokens[user]},{user},{user},"{group}"\n' for user, group in SYSTEM_USERS.items())
-    (folder / "tokens.csv").write_text("".join(rows))
 
 
 def _stage_files(path: pathlib.Path) -> list[pathlib.Path]:
