@@ -1,7 +1,9 @@
 """Programs run by the tests: logged, watched, stopped for certain; every wait has a limit and a name."""
 
+import concurrent.futures
 import contextlib
 import ctypes
+import functools
 import os
 import pathlib
 import signal
@@ -57,16 +59,7 @@ class Process:
 
     def start(self) -> None:
         """Start it, or start it again after it ended."""
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=self.environment,
-                start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  one system call, no lock taken
-            )
+        self._process = _spawner().submit(self._spawn).result()
 
     def stop(self, *, limit_seconds: float = 20) -> None:
         """SIGTERM, wait, and SIGKILL to whatever is left of its process group."""
@@ -112,6 +105,18 @@ class Process:
         except TimeoutError as error:
             raise PartFailed(f"{error}; the end of its log:\n{self.tail()}") from None
 
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509  one system call, no lock taken
+            )
+
     def _signal_group(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
@@ -131,6 +136,12 @@ def accepts(port: int, host: str = "127.0.0.1") -> bool:
     with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
         return True
     return False
+
+
+@functools.cache
+def _spawner() -> concurrent.futures.Executor:
+    """One thread that starts all programs: the kernel ends them with the thread that started them, not the process."""
+    return concurrent.futures.ThreadPoolExecutor(max_workers=1, thread_name_prefix="spawner")
 
 
 def _die_with_parent() -> None:

@@ -1,6 +1,7 @@
 """Programs of the tests end for certain, and waiting for them names what was waited for."""
 
 import pathlib
+import threading
 
 import pytest
 
@@ -50,6 +51,15 @@ def test_a_program_can_be_started_again(log: pathlib.Path) -> None:
     process.start()
     assert process.alive
     assert process.pid != first
+    process.kill()
+
+
+def test_a_program_outlives_the_thread_that_started_it(log: pathlib.Path) -> None:
+    process = Process("sleeper", ["sleep", "600"], log)
+    thread = threading.Thread(target=process.start)
+    thread.start()
+    thread.join(10)
+    assert process.exit_code(within_seconds=0.2) is None
     process.kill()
 
 
