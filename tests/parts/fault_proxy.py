@@ -81,6 +81,11 @@ class FaultProxy:
         self._faults.append(fault)
         return fault
 
+    @property
+    def watches(self) -> int:
+        """How many watches are open now."""
+        return len(self._watches)
+
     def drop_watches(self) -> int:
         """Cut every watch that is open now; how many there were."""
         return self._call(self._drop())

@@ -16,6 +16,8 @@ from tests.parts.docker import engine_answers
 from tests.parts.registry import PARTS, Parts
 from tests.tools.catalogue import cache_folder, needed_for
 
+CRDS = pathlib.Path(__file__).parents[2] / "deploy" / "crds"
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the run's registry of parts."""
@@ -59,6 +61,13 @@ def control_plane(kubernetes: Cluster) -> ControlPlane:
     if not isinstance(kubernetes, ControlPlane):
         pytest.skip(f"needs the tests' own control plane, not {kubernetes.origin}")
     return kubernetes
+
+
+@pytest.fixture(scope="session")
+def ray_crds(kubernetes: Cluster) -> None:
+    """Our CRDs are installed."""
+    kubernetes.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
+    kubernetes.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
 
 
 @pytest.fixture

@@ -1,0 +1,156 @@
+"""Decides what is published: which object stands in which partition, what is old news, and what is gone."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from manta_common.api.meta import ObjectMeta
+from manta_common.bus.channel import Channel, State
+from manta_common.partitions import partition_of
+from manta_watcher.outbox import Parcel, Sink
+from manta_watcher.roots import Place, Roots, parent
+
+TOMBSTONE_SECONDS = 2 * 3600.0
+PATIENCE_SECONDS = 30.0
+
+
+class Record(msgspec.Struct):
+    """What was last published of an object, and which scopes show it (a bit each)."""
+
+    partition: int
+    uid: str
+    version: int
+    scopes: int
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """An object as one scope of a list or watch shows it."""
+
+    place: Place
+    object: Any
+    scope: int  # its bit
+    headers: Mapping[str, str] = {}
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """The object's metadata."""
+        metadata: ObjectMeta = self.object.metadata
+        return metadata
+
+
+class Desk:
+    """The book of everything that was published, and the rules by which it changes."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        channels: Mapping[str, Channel[Any]],
+        *,
+        partitions: int,
+        parent: Callable[[str, ObjectMeta], Place | None] = parent,
+    ) -> None:
+        self._sink, self._channels, self._partitions, self._parent = sink, channels, partitions, parent
+        self._book: dict[Place, Record] = {}
+        self._roots = Roots()
+        self._withheld: dict[Place, float] = {}
+
+    @property
+    def known(self) -> int:
+        """How many objects are published."""
+        return len(self._book)
+
+    @property
+    def withheld(self) -> int:
+        """How many objects wait for what they belong to."""
+        return len(self._withheld)
+
+    def recall(self, place: Place, record: Record) -> None:
+        """This stands in the stream from before. One object that stands in two partitions is buried in one."""
+        if place in self._book:
+            self._bury(place, self._book[place])
+        self._book[place] = record
+
+    def see(self, sighting: Sighting, now: float) -> list[Place]:
+        """Take note of an object, and publish it if it is news; what must now be looked at again."""
+        place, metadata = sighting.place, sighting.metadata
+        record, version = self._book.get(place), int(metadata.resource_version)
+        if record and record.uid == metadata.uid and record.version > version:
+            record.scopes |= sighting.scope
+            return []
+        news = self._roots.put(place, self._parent(place.kind, metadata))
+        self._publish(sighting, version, now)
+        return self._below(place) if news else []
+
+    def vanish(self, place: Place, *, uid: str, version: int, scope: int) -> None:
+        """A scope shows this object no longer; when none does, it is gone."""
+        record = self._book.get(place)
+        if record is None:
+            self._withheld.pop(place, None)
+            self._roots.remove(place)
+        elif record.uid == uid:
+            record.scopes &= ~scope
+            if not record.scopes:
+                record.version = max(record.version, version)
+                self._bury(place, record)
+                del self._book[place]
+                self._roots.remove(place)
+
+    def listed(self, kind: str, places: set[Place], *, version: int, scope: int) -> None:
+        """A scope was listed whole: what it does not show has vanished from it."""
+        for place, record in list(self._book.items()):
+            if place.kind == kind and record.scopes & scope and place not in places:
+                self.vanish(place, uid=record.uid, version=version, scope=scope)
+
+    def overdue(self, now: float) -> list[Place]:
+        """What has waited long enough for what it belongs to; it is to be looked at again and will be published."""
+        found = [place for place, since in self._withheld.items() if now - since >= PATIENCE_SECONDS]
+        for place in found:
+            self._withheld[place] = float("-inf")
+        return found
+
+    def _publish(self, sighting: Sighting, version: int, now: float) -> None:
+        place, record = sighting.place, self._book.get(sighting.place)
+        since = self._withheld.get(place, now)
+        if record is None and not self._roots.is_complete(place) and since != float("-inf"):
+            self._withheld[place] = since
+            return
+        self._withheld.pop(place, None)
+        partition = partition_of(self._roots.root(place).key, self._partitions)
+        moved = record is not None and record.partition != partition
+        if record and not moved and (record.uid, record.version) == (sighting.metadata.uid, version):
+            record.scopes |= sighting.scope
+            return
+        after = self._bury(place, record) if record and moved else ""
+        scopes = sighting.scope | (record.scopes if record and record.uid == sighting.metadata.uid else 0)
+        self._book[place] = Record(partition, sighting.metadata.uid, version, scopes)
+        self._sink.put(self._subject(place, partition), self._parcel(sighting, after))
+
+    def _bury(self, place: Place, record: Record) -> str:
+        """Publish a tombstone; its subject."""
+        subject = self._subject(place, record.partition)
+        state: State[Any] = State(key=place.key, uid=record.uid, version=str(record.version))
+        body = self._channels[place.kind].encode(state)
+        self._sink.put(subject, Parcel(body=body, ttl_seconds=TOMBSTONE_SECONDS))
+        return subject
+
+    def _parcel(self, sighting: Sighting, after: str) -> Parcel:
+        metadata = sighting.metadata
+        state = State(
+            key=sighting.place.key, uid=metadata.uid, version=metadata.resource_version, object=sighting.object
+        )
+        body = self._channels[sighting.place.kind].encode(state)
+        return Parcel(body=body, after=after, headers=sighting.headers)
+
+    def _below(self, place: Place) -> list[Place]:
+        """What belongs to an object and waited for it, or stands in a partition that is no longer its own."""
+        partition = partition_of(self._roots.root(place).key, self._partitions)
+        found = []
+        for child in self._roots.below(place):
+            record = self._book.get(child)
+            if child in self._withheld or (record and record.partition != partition):
+                found.append(child)
+        return found
+
+    def _subject(self, place: Place, partition: int) -> str:
+        return self._channels[place.kind].subject(partition, place.key)

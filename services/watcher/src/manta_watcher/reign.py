@@ -1,0 +1,89 @@
+"""One active watcher among several: whoever owns the only partition reigns, the others stand by."""
+
+import asyncio
+import logging
+
+from manta_common.errors import MantaError
+from manta_common.kube.protocol import Kube
+from manta_common.ownership.owner import Owner
+from manta_common.ownership.settings import Ownership, Times
+from manta_common.plane import Means
+from manta_watcher.session import Session, Tally, Task
+
+SERVICE = "watcher"
+THRONE = 0
+FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.05, 5.0
+LOOK_SECONDS = 0.25
+log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """Waits for the throne, reigns while it is ours, and begins anew whenever a session breaks."""
+
+    def __init__(self, means: Means, kube: Kube, task: Task, times: Times | None = None) -> None:
+        self._means, self._kube, self._task = means, kube, task
+        self.tally = Tally()
+        self.session: Session | None = None
+        self._reigning: asyncio.Task[None] | None = None
+        self._group: asyncio.TaskGroup | None = None
+        ownership = Ownership(
+            service=SERVICE, acquired=self._acquired, released=self._released, partitions=1, times=times or Times()
+        )
+        self.owner = Owner(means.bus, ownership, clock=means.clock, chance=means.chance)
+
+    @property
+    def active(self) -> bool:
+        """Whether this replica publishes."""
+        return self._reigning is not None
+
+    async def run(self) -> None:
+        """Work until `stop`."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            await self.owner.run()
+
+    def stop(self) -> None:
+        """Let another replica reign, and let `run` return."""
+        self.owner.stop()
+
+    async def _acquired(self, _: int) -> None:
+        assert self._group is not None
+        self._reigning = self._group.create_task(self._reign())
+
+    async def _released(self, _: int) -> None:
+        if self._reigning:
+            self._reigning.cancel()
+            await asyncio.wait([self._reigning])
+        self._reigning = self.session = None
+        self.tally.whole = False
+
+    async def _reign(self) -> None:
+        """Session after session; none is begun or kept up while the throne is not ours for certain."""
+        delay = FIRST_DELAY_SECONDS
+        while True:
+            if self.owner.may_act(THRONE):
+                began = self._means.clock.monotonic()
+                await self._one_session()
+                if self._means.clock.monotonic() - began > LONGEST_DELAY_SECONDS:
+                    delay = FIRST_DELAY_SECONDS
+            await self._means.clock.sleep(delay * self._means.chance.uniform(0.7, 1))
+            delay = min(2 * delay, LONGEST_DELAY_SECONDS)
+
+    async def _one_session(self) -> None:
+        self.tally.sessions += 1
+        self.tally.whole = False
+        self.session = Session(self._kube, self._means.bus, self._task, self.tally)
+        try:
+            async with asyncio.TaskGroup() as group:
+                session = group.create_task(self.session.run())
+                group.create_task(self._watch_throne(session))
+        except* MantaError as ended:
+            for error in ended.exceptions:
+                log.warning("session ended", extra={"error": str(error)})
+
+    async def _watch_throne(self, session: asyncio.Task[None]) -> None:
+        while not session.done():
+            if not self.owner.may_act(THRONE):
+                session.cancel()
+                return
+            await self._means.clock.sleep(LOOK_SECONDS)

@@ -1,0 +1,230 @@
+"""The stream becomes what a fresh list of the API server says, whatever happened in between."""
+
+import asyncio
+import pathlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from manta_common.bus.channel import Channel
+from manta_common.bus.nats_bus import NatsBus, open_bus
+from manta_common.bus.settings import BusSettings
+from manta_common.kube.client import Client, connect
+from manta_common.kube.settings import KubeSettings
+from manta_watcher.session import Session, Tally, Task
+from manta_watcher.watched import WATCHED
+from tests.parts.control_plane import ControlPlane
+from tests.parts.eventually import eventually
+from tests.parts.nats import Nats
+
+CHANNELS: dict[str, Channel[Any]] = {watched.kind.name: Channel(watched.kind.name, watched.type) for watched in WATCHED}
+Shown = dict[tuple[str, str, str], tuple[str, str]]  # kind, namespace, name -> uid, version
+
+
+def cluster(name: str) -> dict[str, Any]:
+    template = {"spec": {"containers": [{"name": "ray", "image": "example/ray:1"}]}}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": name},
+        "spec": {"headGroupSpec": {"rayStartParams": {}, "template": template}},
+    }
+
+
+def pod(name: str, of: str, *, bytes_of_note: int = 0) -> dict[str, Any]:
+    labels = {"ray.io/cluster": of, "ray.io/node-type": "worker"}
+    return {
+        "metadata": {"name": name, "labels": labels, "annotations": {"note": "x" * bytes_of_note}},
+        "spec": {"containers": [{"name": "ray", "image": "example/ray:1"}]},
+    }
+
+
+class World:
+    """A real API server, a real NATS, and a watcher that can be started and stopped."""
+
+    def __init__(self, plane: ControlPlane, namespace: str, nats: Nats, kubeconfig: pathlib.Path) -> None:
+        self.plane, self.namespace, self.nats, self.kubeconfig = plane, namespace, nats, kubeconfig
+        self.tally = Tally()
+
+    @asynccontextmanager
+    async def bus(self) -> AsyncIterator[NatsBus]:
+        async with open_bus(BusSettings(urls=(self.nats.url,))) as bus:
+            yield bus
+
+    @asynccontextmanager
+    async def watcher(self) -> AsyncIterator[None]:
+        """A watcher that begins a new reign whenever one ends."""
+        async with self.bus() as bus, connect(KubeSettings(), kubeconfig=str(self.kubeconfig)) as kube:
+            task = asyncio.create_task(self._reign(kube, bus))
+            try:
+                yield
+            finally:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _reign(self, kube: Client, bus: NatsBus) -> None:
+        while True:
+            self.tally.sessions += 1
+            self.tally.whole = False
+            with suppress(ExceptionGroup):
+                await Session(kube, bus, Task(namespaces=(self.namespace,)), self.tally).run()
+
+    def create(self, kind: str, body: dict[str, Any]) -> None:
+        path = {"pods": "api/v1", "services": "api/v1"}.get(kind, "apis/ray.io/v1")
+        self.plane.request("POST", f"{path}/namespaces/{self.namespace}/{kind}", body)
+
+    def delete(self, kind: str, name: str) -> None:
+        path = {"pods": "api/v1", "services": "api/v1"}.get(kind, "apis/ray.io/v1")
+        self.plane.request("DELETE", f"{path}/namespaces/{self.namespace}/{kind}/{name}?gracePeriodSeconds=0")
+
+    def listed(self) -> Shown:
+        """A fresh list of everything that is watched."""
+        found: Shown = {}
+        for watched in WATCHED:
+            for labels in watched.labels:
+                path = watched.kind.path(self.namespace)
+                for item in self.plane.request("GET", f"{path}?labelSelector={labels}")["items"]:
+                    meta = item["metadata"]
+                    found[watched.kind.name, meta["namespace"], meta["name"]] = (meta["uid"], meta["resourceVersion"])
+        return found
+
+    async def shown(self) -> Shown:
+        """What the stream says."""
+        found: Shown = {}
+        async with self.bus() as bus, bus.replay([c.filter() for c in CHANNELS.values()]) as batches:
+            async for batch in batches:
+                for message in batch.messages:
+                    word = message.subject.split(".")[4]
+                    _, state = CHANNELS[word].read(message)
+                    if state.object is not None:
+                        found[word, state.key.namespace, state.key.name] = (state.uid, state.version)
+                if batch.caught_up:
+                    break
+        return found
+
+    async def settled(self, *, limit_seconds: float = 30) -> Shown:
+        """Wait until the stream says the same as a list."""
+
+        async def same() -> Shown | None:
+            listed = await asyncio.to_thread(self.listed)
+            return listed if listed == await self.shown() else None
+
+        return await eventually("the stream equals a list", same, limit_seconds=limit_seconds)
+
+
+@pytest.fixture
+def world(control_plane: ControlPlane, ray_crds: None, namespace: str, own_nats: Nats) -> World:
+    return World(control_plane, namespace, own_nats, control_plane.kubeconfig)
+
+
+def populate(world: World) -> None:
+    for name in ("a", "b"):
+        world.create("rayclusters", cluster(name))
+        for number in range(3):
+            world.create("pods", pod(f"{name}-{number}", name))
+    service = {"metadata": {"name": "head", "labels": {"ray.io/node-type": "head", "ray.io/serve": "x"}}}
+    world.create("services", service | {"spec": {"ports": [{"port": 80}], "clusterIP": "None"}})
+
+
+async def test_what_is_there_and_what_comes_and_goes(world: World) -> None:
+    populate(world)
+    async with world.watcher():
+        assert len(await world.settled()) == 9
+        world.create("rayclusters", cluster("c"))
+        world.create("pods", pod("c-0", "c"))
+        world.delete("pods", "a-0")
+        world.delete("rayclusters", "b")
+        assert len(await world.settled()) >= 9
+
+
+async def test_what_changed_while_the_watcher_was_away(world: World) -> None:
+    populate(world)
+    async with world.watcher():
+        await world.settled()
+    world.delete("pods", "a-1")
+    world.delete("services", "head")
+    world.create("pods", pod("a-9", "a"))
+    async with world.watcher():
+        shown = await world.settled()
+    assert ("pod", world.namespace, "a-1") not in shown
+    assert ("pod", world.namespace, "a-9") in shown
+
+
+async def test_a_wiped_stream_is_filled_again(world: World) -> None:
+    populate(world)
+    async with world.watcher():
+        await world.settled()
+        await asyncio.to_thread(world.nats.wipe)
+        await world.settled()
+        world.create("pods", pod("after", "a"))
+        assert ("pod", world.namespace, "after") in await world.settled()
+
+
+async def test_a_restarted_nats_is_caught_up_with(world: World) -> None:
+    populate(world)
+    async with world.watcher():
+        await world.settled()
+        await asyncio.to_thread(world.nats.kill)
+        world.create("pods", pod("during", "a"))
+        await asyncio.to_thread(world.nats.restart)
+        assert ("pod", world.namespace, "during") in await world.settled()
+
+
+async def test_a_restarted_api_server_is_watched_again(world: World) -> None:
+    populate(world)
+    async with world.watcher():
+        await world.settled()
+        world.plane.kill_api_server()
+        await asyncio.to_thread(world.plane.start_api_server)
+        world.create("pods", pod("after", "a"))
+        assert ("pod", world.namespace, "after") in await world.settled(limit_seconds=60)
+
+
+async def test_a_dropped_watch_loses_nothing(world: World) -> None:
+    world.kubeconfig = world.plane.proxy_kubeconfig
+    populate(world)
+    async with world.watcher():
+        await world.settled()
+        nine = "every scope is watched through the proxy"
+        await eventually(nine, lambda: _true(lambda: world.plane.proxy.watches >= 9), limit_seconds=10)
+        assert world.plane.proxy.drop_watches() >= 9
+        world.create("pods", pod("after", "a"))
+        assert ("pod", world.namespace, "after") in await world.settled()
+
+
+async def test_an_object_of_almost_the_largest_size_passes(world: World) -> None:
+    world.create("rayclusters", cluster("a") | {"metadata": {"name": "a", "annotations": {"n": "x" * 200_000}}})
+    big = cluster("big")
+    container = big["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    container["env"] = [{"name": f"V{number}", "value": "y" * 1000} for number in range(1300)]
+    world.create("rayclusters", big)
+    async with world.watcher():
+        assert len(await world.settled()) == 2
+
+
+async def test_a_pod_that_comes_before_its_cluster_is_published_after_it(world: World) -> None:
+    async with world.watcher():
+        await world.settled()
+        world.create("pods", pod("early", "late"))
+        await eventually("the pod was seen", lambda: _true(lambda: world.tally.changes > 0), limit_seconds=10)
+        assert await world.shown() == {}
+        world.create("rayclusters", cluster("late"))
+        assert len(await world.settled()) == 2
+
+
+async def test_two_watchers_at_once_end_in_one_truth(world: World) -> None:
+    populate(world)
+    async with world.watcher(), world.watcher():
+        await world.settled()
+        for number in range(20):
+            world.create("pods", pod(f"more-{number}", "a"))
+        for number in range(0, 20, 2):
+            world.delete("pods", f"more-{number}")
+        assert len(await world.settled(limit_seconds=60)) == 19
+
+
+async def _true(check: Callable[[], bool]) -> bool | None:
+    return check() or None

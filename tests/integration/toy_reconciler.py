@@ -1,0 +1,155 @@
+"""A whole reconciler on the plane, as small as it can be: it keeps `spec.count` ConfigMaps for every Toy."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from manta_common.api.meta import ObjectMeta
+from manta_common.errors import AlreadyExists, NotFound
+from manta_common.execute import Phase
+from manta_common.feed import Source, View
+from manta_common.keys import Key
+from manta_common.kinds import CONFIGMAP, Kind
+from manta_common.kube.protocol import Kube, MergePatch, Scope
+from manta_common.plane import Item, Plane
+from manta_common.settle import Children, Settler
+from manta_common.store import Held
+from manta_common.worker import PassEnded
+
+TOY = Kind("toy", "Toy", "toys", "example.test")
+OWNER = "example.test/toy"
+
+
+class ToySpec(msgspec.Struct, frozen=True):
+    """What is wanted."""
+
+    count: int = 0
+
+
+class ToyStatus(msgspec.Struct, frozen=True):
+    """What there is."""
+
+    count: int = -1
+
+
+class Toy(msgspec.Struct, frozen=True):
+    """The toy object."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ToySpec = ToySpec()
+    status: ToyStatus = ToyStatus()
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A ConfigMap of a toy, trimmed to what is read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Create(msgspec.Struct, frozen=True, tag=True):
+    """One part more."""
+
+    name: str
+
+
+class Delete(msgspec.Struct, frozen=True, tag=True):
+    """One part less: this very one."""
+
+    name: str
+    uid: str
+
+
+class Report(msgspec.Struct, frozen=True, tag=True):
+    """Write the status."""
+
+    count: int
+
+
+Action = Create | Delete | Report
+TOYS = Source("toy", Toy)
+PARTS = Source("configmap", Part, {"toy": lambda part: [Key(part.metadata.namespace, part.metadata.labels[OWNER])]})
+
+
+def decide(toy: Toy, parts: Sequence[Part]) -> list[Phase[Action]]:
+    """The gap between what is wanted and what there is."""
+    wanted = [f"{toy.metadata.name}-{number}" for number in range(toy.spec.count)]
+    there = {part.metadata.name: part.metadata.uid for part in parts}
+    changes: list[Action] = [Create(name) for name in wanted if name not in there]
+    changes += [Delete(name, uid) for name, uid in there.items() if name not in wanted]
+    report: list[Action] = [Report(len(wanted))] if toy.status.count != len(wanted) else []
+    return [changes, report]
+
+
+class ToyService:
+    """Implements the plane's `Service`."""
+
+    name = "toy-reconciler"
+    sources: Sequence[Source[Any]] = (TOYS, PARTS)
+
+    def __init__(self, kube: Kube) -> None:
+        self.kube, self.passes = kube, list[str]()
+        self.plane: Plane  # set by whoever puts the two together
+
+    def marks(self, word: str, held: Held[Toy | Part]) -> Iterable[Key]:
+        """A toy marks itself, a part its toy."""
+        return [held.key] if word == "toy" else [Key(held.key.namespace, held.object.metadata.labels[OWNER])]
+
+    async def settle(self, item: Item) -> None:
+        """One pass."""
+        await Settler(
+            kube=self.kube,
+            fence=self.plane.fence,
+            view_of=self.plane.view_of,
+            decide=self._decide,
+            carry_out=self._carry_out,
+            children=[Children(CONFIGMAP, PARTS, _scope, _ours)],
+        ).settle(item)
+
+    def passed(self, ended: PassEnded[Item]) -> None:
+        """Remember how it ended."""
+        self.passes.append(ended.outcome)
+
+    def _decide(self, view: View, item: Item) -> list[Phase[Action]]:
+        toy = view.of(TOYS).get(item.key)
+        return decide(toy, view.of(PARTS).find("toy", item.key)) if toy else []
+
+    async def _carry_out(self, item: Item, action: Action) -> None:
+        self.plane.require(item)
+        match action:
+            case Create():
+                await self._create(item, Key(item.key.namespace, action.name))
+            case Delete():
+                await self._delete(item, Key(item.key.namespace, action.name), action.uid)
+            case Report():
+                status = MergePatch({"status": {"count": action.count}})
+                toy = await self.kube.patch(TOY, item.key, status, Toy, subresource="status")
+                self._wrote(item, TOY, toy.metadata)
+
+    async def _create(self, item: Item, part: Key) -> None:
+        body = {"metadata": {"name": part.name, "labels": {OWNER: item.key.name}}}
+        try:
+            made = await self.kube.create(CONFIGMAP, part.namespace, body, Part)
+        except AlreadyExists:
+            made = await self.kube.get(CONFIGMAP, part, Part)
+        self._wrote(item, CONFIGMAP, made.metadata)
+
+    async def _delete(self, item: Item, part: Key, uid: str) -> None:
+        try:
+            await self.kube.delete(CONFIGMAP, part, uid=uid)
+        except NotFound:
+            return
+        self.plane.fence.deleted(item, CONFIGMAP, part, uid=uid)
+
+    def _wrote(self, item: Item, kind: Kind, meta: ObjectMeta) -> None:
+        key = Key(meta.namespace, meta.name)
+        self.plane.fence.wrote(item, kind, key, uid=meta.uid, version=meta.resource_version)
+
+
+def _scope(item: Item) -> Scope:
+    return Scope(namespace=item.key.namespace, labels=f"{OWNER}={item.key.name}")
+
+
+def _ours(view: View, item: Item) -> list[Key]:
+    found = view.of(PARTS).find("toy", item.key)
+    return [Key(part.metadata.namespace, part.metadata.name) for part in found]
