@@ -1,16 +1,22 @@
 """What Manta asks of a Kubernetes API, whether the real one answers or the simulated one."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from manta_common.api.meta import ObjectMeta
+from manta_common.errors import NotFound
 from manta_common.keys import Key
 from manta_common.kinds import Kind
 
 T = TypeVar("T")
 Body = msgspec.Struct | Mapping[str, Any] | bytes
+
+
+class KindMissing(NotFound):
+    """The API does not serve this kind at all; most often its CRD is not installed."""
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +46,7 @@ class Change(msgspec.Struct, Generic[T], frozen=True):
 
 
 class JsonPatch(msgspec.Struct, frozen=True):
-    """A list of operations, tried in order, all or nothing; a failed `test` is a Conflict."""
+    """A list of operations, tried in order, all or nothing; one that cannot be done, a failed `test`, is a Conflict."""
 
     operations: tuple[Mapping[str, Any], ...]
 
@@ -63,7 +69,11 @@ Patch = JsonPatch | MergePatch | Apply
 
 
 class Kube(Protocol):
-    """One Kubernetes API. Every call has a time limit; errors are those of `manta_common.errors` and no others."""
+    """One Kubernetes API. Every call has a time limit; errors are those of `manta_common.errors` and no others.
+
+    After Unreachable a write may or may not have been carried out; it is never repeated behind the caller's back.
+    An object that does not fit the type it is to be decoded into is Rejected.
+    """
 
     async def get(self, kind: Kind, key: Key, into: type[T]) -> T:
         """One object, decoded; NotFound when there is none."""
@@ -71,11 +81,17 @@ class Kube(Protocol):
     async def list(self, kind: Kind, into: type[T], scope: Scope = EVERYTHING) -> Listing[T]:
         """All objects of a scope, read in pages, consistent with the newest write."""
 
-    async def list_versions(self, kind: Kind, scope: Scope = EVERYTHING) -> Listing[Any]:
+    def pages(self, kind: Kind, into: type[T], scope: Scope = EVERYTHING) -> AsyncGenerator[Listing[T], None]:
+        """The same page by page, all of one version, for what should not be in memory at once; Expired may strike."""
+
+    async def list_versions(self, kind: Kind, scope: Scope = EVERYTHING) -> Listing[ObjectMeta]:
         """The same with metadata only (`ObjectMeta`), however large the objects are."""
 
-    def watch(self, kind: Kind, into: type[T], scope: Scope = EVERYTHING, *, since: str) -> AsyncIterator[Change[T]]:
-        """What changes after a version. It may end (watch on from the last version); Expired means list again."""
+    def watch(
+        self, kind: Kind, into: type[T], scope: Scope = EVERYTHING, *, since: str
+    ) -> AsyncGenerator[Change[T], None]:
+        """What changes after a version. When it ends, or after Unreachable: watch on from the last version. Expired:
+        list again. Leave it by `contextlib.aclosing`."""
 
     async def create(self, kind: Kind, namespace: str, body: Body, into: type[T]) -> T:
         """Create an object and return what the server made of it; AlreadyExists when the name is taken."""

@@ -1,0 +1,111 @@
+"""Tells users what was done: events of events.k8s.io/v1, repeated ones as a series. None is worth a failed pass."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+
+import msgspec
+
+from manta_common.api.core import ObjectReference
+from manta_common.errors import AlreadyExists, MantaError, NotFound, Throttled, Unreachable
+from manta_common.kinds import EVENT
+from manta_common.kube.protocol import Kube, MergePatch
+from manta_common.kube.series import Ledger, Notice, Series
+
+WINDOW = timedelta(minutes=6)  # client-go's: an event that comes again later is a new one
+GAP = timedelta(seconds=10)  # between two writes of one series
+AGAIN = timedelta(seconds=10)
+TRIES = 12
+CAPACITY = 4096
+log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """Takes events at once and writes them in its own time; `run` must be running.
+
+    When the API server cannot be reached events are kept and tried again, as many as there is room for.
+    """
+
+    def __init__(self, kube: Kube, instance: str, *, capacity: int = CAPACITY, gap: timedelta = GAP) -> None:
+        self._kube, self._gap = kube, gap
+        self._ledger = Ledger(instance, window=WINDOW, capacity=capacity)
+        self._wanted = asyncio.Event()
+
+    def record(self, regarding: ObjectReference, notice: Notice) -> None:
+        """Tell something about an object; in the object's namespace, or in `default` if it has none."""
+        self._ledger.see(regarding, notice, self._kube.now())
+        self._wanted.set()
+
+    @property
+    def forgotten(self) -> int:
+        """How many events were never written because there was no more room for them."""
+        return self._ledger.forgotten
+
+    async def run(self) -> None:
+        """Write what there is to write until cancelled."""
+        while True:
+            self._wanted.clear()
+            next_at = await self._write_due(everything=False)
+            await self._wait(next_at)
+
+    async def drain(self, *, limit_seconds: float) -> None:
+        """Write all that is left, for at most that long."""
+        try:
+            async with asyncio.timeout(limit_seconds):
+                await self._write_due(everything=True)
+        except TimeoutError:
+            log.warning("events were not written in time", extra={"left": sum(1 for _ in self._ledger.waiting())})
+
+    async def _write_due(self, *, everything: bool) -> datetime | None:
+        """Write the events whose time has come; when the next one's does."""
+        for series in tuple(self._ledger.waiting()):
+            if everything or series.due_at <= self._kube.now():
+                await self._write(series)
+        return min((series.due_at for series in self._ledger.waiting()), default=None)
+
+    async def _wait(self, next_at: datetime | None) -> None:
+        """Until an event is recorded or due; one that came while we wrote is seen at once."""
+        seconds = None if next_at is None else max(0.0, (next_at - self._kube.now()).total_seconds())
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
+        except TimeoutError:
+            return
+
+    async def _write(self, series: Series) -> None:
+        count = series.count
+        try:
+            await (self._update(series) if series.written else self._create(series))
+        except (Throttled, Unreachable) as error:
+            self._try_again(series, error)
+        except MantaError as error:
+            log.warning("event was refused", extra={"key": str(series.key), "error": str(error)})
+            series.wrote(count, next_at=self._kube.now() + self._gap)
+        else:
+            series.wrote(count, next_at=self._kube.now() + self._gap)
+
+    async def _create(self, series: Series) -> None:
+        """Its name is computed, so that a second try after a lost answer finds it there already."""
+        body = {**series.body, **series.series()}
+        try:
+            await self._kube.create(EVENT, series.key.namespace, body, msgspec.Raw)
+        except AlreadyExists:
+            if series.count > 1:
+                await self._patch(series)
+
+    async def _update(self, series: Series) -> None:
+        """Raise the count; the event itself may be gone by its time to live."""
+        try:
+            await self._patch(series)
+        except NotFound:
+            await self._create(series)
+
+    async def _patch(self, series: Series) -> None:
+        await self._kube.patch(EVENT, series.key, MergePatch(series.series()), msgspec.Raw)
+
+    def _try_again(self, series: Series, error: MantaError) -> None:
+        series.tries += 1
+        series.due_at = self._kube.now() + AGAIN
+        if series.tries >= TRIES:
+            log.warning("event is given up", extra={"key": str(series.key), "error": str(error)})
+            series.wrote(series.count, next_at=series.due_at)
