@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+
 from manta_common.errors import Conflict
 from manta_common.execute import concurrently, execute
-
 from tests.unit.manta_common.virtual import run
 
 

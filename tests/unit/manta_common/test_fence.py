@@ -1,6 +1,7 @@
 """The fence lets a key pass only when its view shows what was written for it."""
 
 import pytest
+
 from manta_common.errors import NotCaughtUp
 from manta_common.fence import Fence, Seen
 from manta_common.keys import Key

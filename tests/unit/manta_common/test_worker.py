@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from manta_common.errors import Conflict, MantaError, NotCaughtUp, Refused, Rejected, Throttled
 from manta_common.worker import Pace, PassEnded, Worker
-
 from tests.unit.manta_common.virtual import run
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,0 +1,82 @@
+"""The settings that every service has; a service's own Config adds to them and names its SERVICE."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from manta_common.api.gates import Gates
+from manta_common.settings.fields import Settings, between
+from manta_common.settings.load import changed, load, shown
+from manta_common.settings.values import Address, Secret
+
+__all__ = ["Address", "Config", "Secret", "between", "changed", "load", "shown"]
+
+_Url = Annotated[str, Meta(pattern=r"^(nats|tls|ws|wss)://\S+$", extra={"expected": "URLs such as nats://nats:4222"})]
+_Namespace = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", extra={"expected": "namespaces"})]
+_LISTEN = "an address such as :8080 or 127.0.0.1:8080"
+_GATES = "gates such as RayCronJob=true,RayClusterMTLS=false"
+
+
+class Config(Settings, frozen=True, kw_only=True, rename="camel"):
+    """What every service must know."""
+
+    nats_urls: Annotated[
+        tuple[_Url, ...], Meta(description="Where NATS answers, with `user:password@` if it asks for that.")
+    ] = ("nats://127.0.0.1:4222",)
+    nats_credentials_file: Annotated[
+        str, Meta(description="A `.creds` file with JWT and key to connect to NATS with; none when empty.")
+    ] = ""
+    nats_ca_file: Annotated[
+        str, Meta(description="Certificates (PEM) that NATS' own is checked by; the system's when empty.")
+    ] = ""
+    kubeconfig: Annotated[
+        str,
+        Meta(description="A kubeconfig file; when empty `KUBECONFIG`, the pod's own account, then `~/.kube/config`."),
+    ] = ""
+    kube_qps: Annotated[
+        float, Meta(ge=0, description="Most calls per second to the API server; 0 is no limit of our own.")
+    ] = 0
+    kube_burst: Annotated[
+        int, Meta(ge=1, description="Calls that may be made at once before `MANTA_KUBE_QPS` holds them back.")
+    ] = 200
+    watch_namespaces: Annotated[
+        tuple[_Namespace, ...], Meta(description="The namespaces to look after; all when empty.")
+    ] = ()
+    partitions: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1024,
+            description="Into how many parts the work is divided; the same for all services, fixed at installation.",
+        ),
+    ] = 32
+    feature_gates: Annotated[
+        Gates, Meta(description="KubeRay's feature gates that are not at their default.", extra={"expected": _GATES})
+    ] = Gates()
+    http_address: Annotated[
+        Address,
+        Meta(
+            description="Where `/healthz`, `/readyz`, `/metrics` and `/debug/state` are served; port 0: any free one.",
+            extra={"expected": _LISTEN},
+        ),
+    ] = Address("", 8080)
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="The least important messages to log.")
+    ] = "info"
+    log_format: Annotated[
+        Literal["auto", "json", "text"], Meta(description="How to log; `auto` is text on a terminal, else JSON lines.")
+    ] = "auto"
+    drain_limit: Annotated[
+        timedelta,
+        Meta(
+            description="How long a stop may take until what still runs is cancelled; Kubernetes kills after 30s.",
+            extra=between("0s", "1h"),
+        ),
+    ] = timedelta(seconds=20)
+
+    def objections(self) -> Iterator[str]:
+        """What a list cannot say of itself."""
+        if not self.nats_urls:
+            yield "MANTA_NATS_URLS is empty; expected at least one URL such as nats://nats:4222"
