@@ -30,7 +30,7 @@ setup: .venv/.synced ## make .venv with everything, the manta command included
 	@echo "make: .venv is ready; try .venv/bin/manta --help"
 
 demo: setup ## run a Ray job on this machine, no Kubernetes needed
-	@.venv/bin/manta up
+	@echo "make demo: not built yet; it comes with standalone mode, see CHANGELOG.md" >&2; exit 69
 
 test: setup ## everything CI runs, against real parts (the first run builds them: about ten minutes)
 	@python3 tests/tools/stages.py
@@ -63,6 +63,7 @@ parity: setup ## PARITY=DIR: play recorded cases against Manta and print what di
 crds: setup ## write the CRDs, the admission policies and the references from the types
 	@$(PYTHON) -m manta_common.crd write deploy/crds docs/reference/api.md
 	@$(PYTHON) -m manta_common.validation.admission deploy/admission
+	@$(PYTHON) -m manta_common.reference docs/reference
 
 crds-kubernetes: setup ## take Kubernetes' own definitions anew from its pinned version
 	@go=$$($(PYTHON) -c 'from tests.tools.build import find_go; print(find_go())'); \

@@ -4,7 +4,9 @@ import pathlib
 import subprocess
 import sys
 
-from tests.tools.parity import explained
+import pytest
+
+from tests.tools.parity import explained, needed
 
 ROOT = pathlib.Path(__file__).parents[3]
 
@@ -20,3 +22,19 @@ def test_without_a_folder_it_says_what_to_type() -> None:
     )
     assert done.returncode == 2
     assert "make parity PARITY=DIR" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("case", "service"),
+    [
+        ("cluster.scale", "cluster-reconciler"),
+        ("sample.ray-cluster.tls", "cluster-reconciler"),
+        ("job.http", "job-reconciler"),
+        ("sample.ray-job.shutdown", "janitor"),
+        ("cron.suspended", "job-reconciler"),
+        ("service.ready", "serve-reconciler"),
+        ("sample.ray-service", "serve-reconciler"),
+    ],
+)
+def test_a_case_is_played_only_when_its_services_are_built(case: str, service: str) -> None:
+    assert service in needed(case)

@@ -1,0 +1,72 @@
+"""`manta up`: all services in one process."""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import pathlib
+import tempfile
+from typing import ClassVar
+
+import msgspec
+
+import manta_common.config
+from manta_cli.services import BUILT, TO_COME
+from manta_common.config import load
+from manta_common.parts import Parts
+from manta_common.run import reported, serve
+from manta_common.telemetry.logs import log_values
+from manta_embedded.nats import embedded_nats
+
+
+class Config(manta_common.config.Config, frozen=True, kw_only=True):
+    """The settings of every service, and where its own NATS keeps its data."""
+
+    SERVICE: ClassVar[str] = "cli"
+    embedded_nats: bool = False
+    folder: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of `manta up`; each stands over the setting of the same meaning."""
+    parser.add_argument("--kubeconfig", metavar="FILE", required=True, help="the cluster to look after")
+    parser.add_argument("--nats", metavar="URL", help="a NATS with JetStream; without it one is started")
+    parser.add_argument("--feature-gates", metavar="A=true,B=false", help="KubeRay's feature gates")
+    parser.add_argument("--watch-namespaces", metavar="NS,NS", help="look after these namespaces only")
+    parser.add_argument("--data", metavar="DIR", help="where the NATS that is started keeps its data")
+    parser.add_argument(
+        "--http", metavar="ADDRESS", default="127.0.0.1:0", help="where /metrics and the like are served"
+    )
+
+
+def up(options: argparse.Namespace) -> int:
+    """Run all services that are built, in this process, until SIGTERM or SIGINT."""
+    return reported("cli", lambda: serve(_config(options), _main, "cli"))
+
+
+def _config(options: argparse.Namespace) -> Config:
+    given = {
+        "MANTA_KUBECONFIG": options.kubeconfig,
+        "MANTA_NATS_URLS": options.nats,
+        "MANTA_FEATURE_GATES": options.feature_gates,
+        "MANTA_WATCH_NAMESPACES": options.watch_namespaces,
+        "MANTA_HTTP_ADDRESS": options.http,
+    }
+    environment = {**os.environ, **{name: value for name, value in given.items() if value}}
+    config = load(Config, environment, None)
+    own = not options.nats and "MANTA_NATS_URLS" not in os.environ
+    return msgspec.structs.replace(config, embedded_nats=own, folder=options.data or "")
+
+
+async def _main(config: Config, parts: Parts) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        if config.embedded_nats:
+            folder = config.folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="manta-"))
+            url = await stack.enter_async_context(embedded_nats(pathlib.Path(folder) / "nats"))
+            config = msgspec.structs.replace(config, nats_urls=(url,))
+        parts.show("services", lambda: {"running": list(BUILT), "not built yet": list(TO_COME)})
+        parts.ready()
+        async with asyncio.TaskGroup() as group:
+            for name, (_, main, _) in BUILT.items():
+                with log_values(service=name):
+                    group.create_task(main(config, parts.beside(name)))
