@@ -50,6 +50,13 @@ class Nats(Server):
         return nats
 
     @classmethod
+    def start_program(cls, folder: pathlib.Path) -> "Nats":
+        """One of our own as a plain program, with its data in this folder."""
+        nats = cls._native(fresh_folder(folder, "nats"))
+        nats.up()
+        return nats
+
+    @classmethod
     def _in_container(cls, image: str) -> "Nats":
         ports = (free_ports(1)[0], INNER_PORT)
         files = {INNER_CONFIG: settings(f"0.0.0.0:{INNER_PORT}", INNER_DATA).encode()}

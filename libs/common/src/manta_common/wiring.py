@@ -37,8 +37,8 @@ async def connections(config: Config, parts: Parts) -> AsyncIterator[Connections
     """Connect to NATS and to the API server, wait until both answer, and disconnect at the end."""
     calls = ApiMetrics(parts.metrics)
     async with (
-        open_bus(bus_settings(config, parts.service)) as bus,
         connect(kube_settings(config, parts.service), kubeconfig=config.kubeconfig, on_call=calls.called) as kube,
+        open_bus(bus_settings(config, parts.service)) as bus,
     ):
         BusMetrics(parts.metrics, lambda: bus.connected)
         parts.need("nats", lambda: "" if bus.connected else "not connected")
