@@ -61,19 +61,21 @@ class Connection:
 
         What nobody listened to may be sent again safely: a stream without a leader, a service about to start.
         """
+        life = self.current
         deadline = self._clock.monotonic() + limit_seconds
         waits: Waits | None = None
         while True:
-            left = max(deadline - self._clock.monotonic(), 0)
             try:
-                life = self.current or await self.life(left)
-                return await life.mailbox.ask(subject, body, limit_seconds=left, headers=headers)
+                life = life or await self.life(limit_seconds)
+                return await life.mailbox.ask(subject, body, limit_seconds=limit_seconds, headers=headers)
             except NobodyThere:
-                if left == 0:
+                limit_seconds = deadline - self._clock.monotonic()
+                if limit_seconds <= 0:
                     raise
                 self._on_nobody(subject)
             waits = waits or self.waits()
-            await waits.pause(at_most=left)
+            await waits.pause(at_most=limit_seconds)
+            life = self.current
 
     def waits(self) -> Waits:
         """Pauses between tries, for one who tries again and again."""

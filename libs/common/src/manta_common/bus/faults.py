@@ -27,7 +27,7 @@ NO_JETSTREAM = {10039, 10076}
 TOO_MANY_REQUESTS = 10167
 SUBJECTS_OVERLAP = 10065
 RETRY_AFTER_SECONDS = 0.1
-SERVER_TROUBLE = 500  # and above: no leader, no quorum, shutting down; it passes
+SERVER_TROUBLE = 503  # and above: no leader, no quorum, shutting down; it passes
 
 ERROR = "Nats-Service-Error"  # the micro protocol's words for an error that is an answer
 ERROR_CODE = "Nats-Service-Error-Code"

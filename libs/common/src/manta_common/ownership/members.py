@@ -1,7 +1,7 @@
 """Who is alive: one key for each replica, which expires unless it is renewed."""
 
 import asyncio
-import secrets
+import random
 from collections.abc import Set as AbstractSet
 
 import msgspec
@@ -31,8 +31,9 @@ class Membership:
     valid ones.
     """
 
-    def __init__(self, service: str, bucket: Bucket, *, times: Times, clock: Clock) -> None:
-        self._service, self._bucket, self._times, self._clock = service, bucket, times, clock
+    def __init__(self, service: str, bucket: Bucket, *, times: Times, clock: Clock, chance: random.Random) -> None:
+        self._service, self._bucket, self._times = service, bucket, times
+        self._clock, self._chance = clock, chance
         self.name = ""
         self._member = Member()
         self._revision = 0
@@ -51,7 +52,7 @@ class Membership:
 
     async def join(self) -> None:
         """Become a member under a new name."""
-        name = secrets.token_hex(6)
+        name = f"{self._chance.getrandbits(64):016x}"
         began = self._clock.monotonic()
         self._revision = await self._put(name, expect=0)
         self.name, self._fenced_at = name, began + self._times.fence_seconds

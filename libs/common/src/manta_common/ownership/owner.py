@@ -39,7 +39,7 @@ class Owner:
     def __init__(self, bus: Bus, ownership: Ownership, *, clock: Clock, chance: random.Random) -> None:
         self._ownership, self._times, self._clock, self._chance = ownership, ownership.times, clock, chance
         self._members, self._claims = bus.bucket(MEMBERS), bus.bucket(SHARDS)
-        self._membership = Membership(ownership.service, self._members, times=self._times, clock=clock)
+        self._membership = Membership(ownership.service, self._members, times=self._times, clock=clock, chance=chance)
         self._roster, self._shards = Roster(ownership.service), Shards(ownership.service, self._claims)
         self._holdings: dict[int, _Holding] = {}
         self._views_missing = 2
