@@ -87,6 +87,13 @@ async def test_a_credentials_file_that_is_not_there_is_named(tmp_path: pathlib.P
         await _works(BusSettings(credentials_file=tmp_path / "none.creds"))
 
 
+async def test_a_credentials_file_that_is_none_is_named(tmp_path: pathlib.Path) -> None:
+    wrong = tmp_path / "user.creds"
+    wrong.write_text("not credentials")
+    with pytest.raises(Misconfigured, match="credentials_file"):
+        await _works(BusSettings(credentials_file=wrong))
+
+
 async def test_no_jetstream_is_named(start: Start) -> None:
     with pytest.raises(Misconfigured, match="JetStream"):
         await _works(BusSettings(urls=(start(NO_JETSTREAM),)))
@@ -109,6 +116,11 @@ async def test_a_max_payload_that_is_too_small_is_named(start: Start) -> None:
         pytest.param('{ publish: { deny: "$JS.API.STREAM.CREATE.>" } }', "stream.create", id="to make streams"),
         pytest.param('{ publish: { deny: "$JS.API.STREAM.INFO.>" } }', "stream.info", id="to look at streams"),
         pytest.param('{ subscribe: { deny: "_INBOX.>" } }', "_inbox", id="to get answers"),
+        pytest.param('{ publish: { deny: "manta.v1.state.>" } }', "manta.v1.state.1.toy", id="to write"),
+        pytest.param('{ publish: { deny: "$JS.API.CONSUMER.CREATE.>" } }', "consumer.create", id="to read"),
+        pytest.param(
+            '{ publish: { deny: "$JS.API.CONSUMER.MSG.NEXT.>" } }', "consumer.msg.next", id="to go on reading"
+        ),
     ],
 )
 async def test_missing_rights_are_named(start: Start, rights: str, named: str) -> None:
@@ -147,7 +159,7 @@ async def test_a_server_that_is_too_old_is_named() -> None:
 
 async def test_a_server_that_is_not_there_is_waited_for() -> None:
     settings = BusSettings(urls=(f"nats://127.0.0.1:{free_ports(1)[0]}",), first_connect_seconds=0.3)
-    with pytest.raises(Unreachable, match="127"):
+    with pytest.raises(Unreachable, match=r"nats://127.*(refused|failed)"):
         await _works(settings)
 
 
@@ -185,8 +197,10 @@ async def _works(settings: BusSettings) -> None:
         subject = f"manta.v1.state.1.toy.default.{secrets.token_hex(4)}"
         await bus.publish(subject, b"here")
         last = await bus.last(subject)
+        async with bus.replay([subject]) as batches:
+            batch = await anext(batches)
         assert last is not None
-        assert last.body == b"here"
+        assert batch.messages == (last,)
 
 
 def _tls(start: Start, folder: pathlib.Path) -> BusSettings:

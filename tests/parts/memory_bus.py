@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -69,10 +70,14 @@ class World:
     """What all connections share: one stream, the buckets, and who serves what."""
 
     def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+        self.clock, self._seeds = clock, itertools.count()
         self.stream = MemoryStream(clock)
         self.buckets = {name: MemoryStream(clock) for name in ("manta_members", "manta_shards")}
         self.served: dict[str, list[tuple[MemoryBus, Answer]]] = {}
+
+    def seed(self) -> int:
+        """Another number each time."""
+        return next(self._seeds)
 
     def wipe(self) -> None:
         """Lose everything, as a NATS does whose disk was wiped."""

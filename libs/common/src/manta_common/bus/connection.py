@@ -73,6 +73,8 @@ class Connection:
                 if limit_seconds <= 0:
                     raise
                 self._on_nobody(subject)
+            except Unreachable as error:
+                raise (life and life.denied(subject)) or error from error
             waits = waits or self.waits()
             await waits.pause(at_most=limit_seconds)
             life = self.current

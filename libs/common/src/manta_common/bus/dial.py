@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import pathlib
 import ssl
 from typing import Any
 
@@ -15,6 +16,7 @@ from manta_common.errors import Misconfigured, Unreachable
 DIAL_LIMIT_SECONDS = 8.0
 CONNECT_LIMIT_SECONDS = 3
 FLUSH_LIMIT_SECONDS = 5.0
+CREDENTIAL_MARKS = ("BEGIN NATS USER JWT", "BEGIN USER NKEY SEED")
 OLDEST_SERVER = (2, 11)  # the first with a time to live per message
 SMALLEST_MAX_PAYLOAD = 8_000_000  # an object in etcd has up to 1.5 MB, and a job's logs are cut at less than this
 
@@ -50,16 +52,16 @@ async def _connect(life: Life, url: str, options: dict[str, Any]) -> None:
         )
     except ssl.SSLCertVerificationError as error:
         raise Misconfigured(
-            f"the certificate of {redacted(url)} is not trusted ({error.verify_message}): set ca_file to the CA's"
+            f"the certificate of {redacted(url)} is not trusted ({error.verify_message}): set nats_ca_file to the CA's"
             " certificate, and use the host name that the server's certificate names"
         ) from error
     except nats.errors.NoServersError as error:
-        raise Unreachable(f"{redacted(url)}: {life.client.last_error or error}") from error
+        raise Unreachable(f"{redacted(url)}: {life.last_error or error}") from error
     except nats.errors.Error as error:
         if "authorization" in str(error).lower() or "authentication" in str(error).lower():
             raise Misconfigured(
                 f"{redacted(url)} refuses us ({error}): check the user and password, or the token, in the URL,"
-                " or credentials_file"
+                " or nats_credentials_file"
             ) from error
         raise
 
@@ -69,19 +71,28 @@ def _options(settings: BusSettings) -> dict[str, Any]:
     if settings.ca_file:
         options["tls"] = _tls(settings)
     if settings.credentials_file:
-        if not settings.credentials_file.is_file():
-            raise Misconfigured(f"credentials_file: there is no file {settings.credentials_file}")
-        if importlib.util.find_spec("nkeys") is None:
-            raise Misconfigured("credentials_file needs the package nkeys: install nats-py[nkeys], or use a password")
-        options["user_credentials"] = str(settings.credentials_file)
+        options["user_credentials"] = str(_credentials(settings.credentials_file))
     return options
+
+
+def _credentials(file: pathlib.Path) -> pathlib.Path:
+    """A file that the library can read: it would look for the marks in any other for ever."""
+    try:
+        text = file.read_text(errors="replace")
+    except OSError as error:
+        raise Misconfigured(f"nats_credentials_file: {file} cannot be read: {error}") from error
+    if not all(mark in text for mark in CREDENTIAL_MARKS):
+        raise Misconfigured(f"nats_credentials_file: {file} is not one: it must hold a user's JWT and seed")
+    if importlib.util.find_spec("nkeys") is None:
+        raise Misconfigured("nats_credentials_file needs the package nkeys: install nats-py[nkeys], or use a password")
+    return file
 
 
 def _tls(settings: BusSettings) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=str(settings.ca_file))
     except OSError as error:
-        raise Misconfigured(f"ca_file: {settings.ca_file} is not a certificate file: {error}") from error
+        raise Misconfigured(f"nats_ca_file: {settings.ca_file} is not a certificate file: {error}") from error
 
 
 def _check_server(life: Life, url: str) -> None:

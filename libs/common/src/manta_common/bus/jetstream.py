@@ -82,17 +82,12 @@ async def call(
 
 def explained(life: Life, subject: str, error: Unreachable) -> Unreachable | Misconfigured:
     """A silence is a matter of rights when the server said so; and JetStream may be off altogether."""
-    denied = [text for text in life.denials if subject.lower() in text or "_inbox" in text]
-    if denied:
-        return Misconfigured(
-            f"this NATS user has too few rights: {denied[-1]}; allow it, or use the user that Manta's setup makes"
-        )
     # The library has no public way to the server's greeting, which tells whether it has JetStream.
     if isinstance(error, NobodyThere) and not life.client._server_info.get("jetstream"):
         return Misconfigured(
             "this NATS server has no JetStream: start it with `-js`, or add `jetstream {}` to its configuration"
         )
-    return error
+    return life.denied(subject) or error
 
 
 async def last_message(life: Life, stream: str, subject: str, *, limit_seconds: float) -> Message | None:

@@ -10,6 +10,7 @@ import nats.errors
 from nats.aio.client import Client
 
 from manta_common.bus.mailbox import Mailbox
+from manta_common.errors import Misconfigured
 
 PING_SECONDS = 2.0
 PONG_LIMIT_SECONDS = 4.0
@@ -25,7 +26,8 @@ class Life:
     def __init__(self) -> None:
         self.client = Client()
         self.mailbox = Mailbox(self.client)
-        self.denials: deque[str] = deque(maxlen=DENIALS_KEPT)  # what the server said that we may not do
+        self._denials: deque[str] = deque(maxlen=DENIALS_KEPT)  # what the server said that we may not do
+        self.last_error = ""
         self._lost = asyncio.Event()
         self._listeners: set[Callable[[], None]] = set()
 
@@ -38,6 +40,15 @@ class Life:
         """Have a function called when the connection is lost; the result takes that back."""
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
+
+    def denied(self, subject: str) -> Misconfigured | None:
+        """The error to raise when the server said that we may not use a subject, or may get no answers."""
+        said = [text for text in self._denials if subject.lower() in text or "_inbox" in text]
+        if not said:
+            return None
+        return Misconfigured(
+            f"this NATS user has too few rights: {said[-1]}; allow it, or use the user that Manta's setup makes"
+        )
 
     async def until_lost(self) -> None:
         """Return when the connection was closed, or the server does not answer any more."""
@@ -67,8 +78,9 @@ class Life:
     async def on_error(self, error: Exception) -> None:
         """The client library met an error; most are told again to whoever asked."""
         if "permissions violation" in str(error):
-            self.denials.append(str(error))
-        log.debug("nats client error", extra={"error": str(error) or type(error).__name__})
+            self._denials.append(str(error))
+        self.last_error = str(error) or type(error).__name__
+        log.debug("nats client error", extra={"error": self.last_error})
 
     async def _answers(self) -> bool:
         try:

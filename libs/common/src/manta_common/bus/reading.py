@@ -17,6 +17,7 @@ from manta_common.bus.protocol import Batch, Message
 from manta_common.bus.stream import stream_state
 from manta_common.errors import MantaError, Unreachable
 
+PULL_SUBJECT = "$JS.API.CONSUMER.MSG.NEXT"
 PULL = 1024  # messages asked for at once; two such pulls are open, so that the server need not wait for the next
 BATCH = 512  # messages passed on at once, at most
 OVERHEAD = 64 * 1024  # subject and headers of the largest message
@@ -161,7 +162,7 @@ class Reading:
         while self._owed <= PULL:
             self._owed += PULL
             with translated(f"reading {self._stream}"):
-                subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._consumer}"
+                subject = f"{PULL_SUBJECT}.{self._stream}.{self._consumer}"
                 await post(self._life.client, subject, self._request(), reply=self._inbox)
 
     def _request(self) -> bytes:
@@ -185,10 +186,11 @@ class Reading:
             if not self._exhausted:
                 return False
             self._exhausted = False
-            for subject in self._subjects:
-                ahead = await next_sequence(self._life, self._stream, subject, after=self._sequence)
-                if ahead is not None and ahead <= self._target:
-                    return False
+            ahead = await asyncio.gather(
+                *(next_sequence(self._life, self._stream, one, after=self._sequence) for one in self._subjects)
+            )
+            if any(sequence is not None and sequence <= self._target for sequence in ahead):
+                return False
         self._caught_up = True
         return True
 

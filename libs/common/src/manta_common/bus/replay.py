@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from manta_common.bus.connection import Connection
 from manta_common.bus.protocol import Batch
-from manta_common.bus.reading import Reading
-from manta_common.errors import NotFound, Throttled, Unreachable
+from manta_common.bus.reading import PULL_SUBJECT, Reading
+from manta_common.errors import NotFound, Retry, Throttled, Unreachable
 
 CONNECT_LIMIT_SECONDS = 10.0
 FOR_EVER_SECONDS = 3600.0
@@ -37,6 +37,7 @@ class Replay:
             self._reading = self._reading or await self._begun()
             batch = await self._reading.next(limit_seconds)
         except (NotFound, Throttled, Unreachable) as error:
+            self._check_rights(error)
             log.warning("a reading has ended and begins anew", extra={"stream": self._stream, "error": str(error)})
             await self.close()
             await self._waits.pause()
@@ -50,6 +51,13 @@ class Replay:
         if self._reading is not None:
             await self._reading.end()
             self._reading = None
+
+    def _check_rights(self, error: Retry) -> None:
+        """Without the right to pull there is silence; that would go on for ever."""
+        life = self._connection.current
+        denied = life.denied(PULL_SUBJECT) if life else None
+        if denied:
+            raise denied from error
 
     async def _begun(self) -> Reading:
         reading = Reading(await self._connection.life(CONNECT_LIMIT_SECONDS), self._stream, self._subjects)
