@@ -62,6 +62,16 @@ def container_status(name: str) -> dict[str, Any]:
     }
 
 
+OWNER = {
+    "apiVersion": "ray.io/v1",
+    "kind": "RayCluster",
+    "name": "bench",
+    "uid": "00000000-0000-0000-0000-000000000000",
+    "controller": True,
+    "blockOwnerDeletion": True,
+}
+
+
 def pod(number: int) -> dict[str, Any]:
     """A worker pod as an API server sends it."""
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
@@ -78,16 +88,7 @@ def pod(number: int) -> dict[str, Any]:
             "creationTimestamp": TIME,
             "labels": LABELS,
             "annotations": {"ray.io/ft-enabled": "false", "ray.io/kuberay-version": "v1.7.0"},
-            "ownerReferences": [
-                {
-                    "apiVersion": "ray.io/v1",
-                    "kind": "RayCluster",
-                    "name": "bench",
-                    "uid": "00000000-0000-0000-0000-000000000000",
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
+            "ownerReferences": [OWNER],
             "managedFields": [{"manager": "kuberay-operator", "operation": "Update", "time": TIME, "fieldsV1": {}}],
         },
         "spec": {

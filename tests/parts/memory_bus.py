@@ -15,6 +15,7 @@ from manta_common.clock import Clock
 from manta_common.errors import Conflict, Unreachable
 
 LARGEST_BODY = 8 * 1024 * 1024
+LOOK_SECONDS = 0.03
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -225,7 +226,7 @@ class MemoryBucket:
             if not ready:
                 ready = True
                 yield None
-            await self._stream.clock.sleep(0.01)
+            await self._stream.clock.sleep(LOOK_SECONDS)
 
 
 def matches(subject: str, wanted: str) -> bool:

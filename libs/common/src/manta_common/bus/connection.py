@@ -7,7 +7,7 @@ closes for good on some errors, and leaves those alone who wait for an answer.
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from nats.aio.msg import Msg
 
@@ -31,7 +31,7 @@ class Connection:
         self._settings, self._clock, self._chance = settings, clock, chance
         self._waits = self.waits()
         self._greetings: list[Greeting] = []
-        self._on_nobody: Callable[[str], None] = _ignore
+        self.missing: Callable[[str], None] = _ignore
         self._life: Life | None = None
         self._stopped = False
         self._made = asyncio.Event()
@@ -72,9 +72,12 @@ class Connection:
                 limit_seconds = deadline - self._clock.monotonic()
                 if limit_seconds <= 0:
                     raise
-                self._on_nobody(subject)
+                self.missing(subject)
             except Unreachable as error:
-                raise (life and life.denied(subject)) or error from error
+                denied = life.denied(subject) if life else None
+                if denied:
+                    raise denied from error
+                raise
             waits = waits or self.waits()
             await waits.pause(at_most=limit_seconds)
             life = self.current
@@ -83,20 +86,20 @@ class Connection:
         """Pauses between tries, for one who tries again and again."""
         return Waits(self._clock, self._chance)
 
-    def when_nobody_listens(self, told: Callable[[str], None]) -> None:
-        """Have a function called when nobody listened on a subject."""
-        self._on_nobody = told
+    def when_missing(self, told: Callable[[str], None]) -> None:
+        """Have a function called when nobody listened on a subject, or its stream is not there."""
+        self.missing = told
 
     def greet(self, greeting: Greeting) -> None:
         """Have every coming life greeted, before others can use it."""
         self._greetings.append(greeting)
 
-    async def begin(self) -> None:
+    async def begin(self, greeting: Greeting) -> None:
         """Make the first connection; Misconfigured, or Unreachable when no server answered in time."""
         deadline = self._clock.monotonic() + self._settings.first_connect_seconds
         while True:
             try:
-                return await self._make()
+                return await self._make([greeting])
             except Retry as error:
                 if self._clock.monotonic() > deadline:
                     raise
@@ -128,7 +131,7 @@ class Connection:
         while not self._stopped:
             await self._waits.pause()
             try:
-                await self._make()
+                await self._make(self._greetings)
             except MantaError as error:
                 # It worked before: one of several servers is wrong, or it will pass.
                 level = logging.ERROR if isinstance(error, Misconfigured) else logging.WARNING
@@ -137,12 +140,12 @@ class Connection:
                 log.info("connected to nats again")
                 return
 
-    async def _make(self) -> None:
+    async def _make(self, greetings: Sequence[Greeting]) -> None:
         url = self._settings.urls[self._next_url % len(self._settings.urls)]
         self._next_url += 1
         life = await dial(url, self._settings)
         try:
-            for greeting in self._greetings:
+            for greeting in greetings:
                 await greeting(life)
         except BaseException:
             await life.close()

@@ -33,8 +33,8 @@ class Life:
 
     @property
     def alive(self) -> bool:
-        """Whether it has not been lost, as far as we know."""
-        return not self._lost.is_set()
+        """Whether it has not been lost, as far as we know; the client library tells us late."""
+        return self.client.is_connected and not self._lost.is_set()
 
     def on_loss(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Have a function called when the connection is lost; the result takes that back."""
@@ -60,9 +60,18 @@ class Life:
     async def close(self) -> None:
         """End it: whoever waits is told first; what was sent before goes out if that is possible in a short time."""
         self.end()
-        with contextlib.suppress(nats.errors.Error, OSError, TimeoutError):
-            async with asyncio.timeout(CLOSE_LIMIT_SECONDS):
-                await self.client.close()
+        try:
+            with contextlib.suppress(nats.errors.Error, OSError, TimeoutError):
+                async with asyncio.timeout(CLOSE_LIMIT_SECONDS):
+                    await self.client.close()
+        finally:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Close the socket, whatever the client library was waiting for when its time was up."""
+        transport = self.client._transport
+        if transport is not None:
+            transport.close()  # type: ignore[no-untyped-call]
 
     def end(self) -> None:
         """Tell everyone who waits that the connection is lost."""

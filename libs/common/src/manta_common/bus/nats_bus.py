@@ -18,6 +18,7 @@ from manta_common.bus.jetstream import (
     acknowledged,
     last_message,
 )
+from manta_common.bus.life import Life
 from manta_common.bus.protocol import Answer, Batch, Message, StreamState
 from manta_common.bus.replay import Replay
 from manta_common.bus.settings import BusSettings
@@ -40,12 +41,11 @@ class open_bus:  # noqa: N801  it is used like a function: `async with open_bus(
         self._settings, self._clock = settings, clock or SystemClock()
         self._connection = Connection(settings, self._clock, chance or random.Random())
         self._setup = Setup(settings.replicas, self._clock)
-        self._connection.greet(self._setup.greet)
         self._tasks = asyncio.TaskGroup()
 
     async def __aenter__(self) -> "NatsBus":
         try:
-            await self._connection.begin()
+            await self._connection.begin(self._setup.begin)
         except BaseException:
             await self._connection.close()
             raise
@@ -80,7 +80,8 @@ class NatsBus:
         self._window = Window(messages=settings.window_messages, size=settings.window_bytes)
         self._services: list[MicroService] = []
         self._restoring: asyncio.Task[None] | None = None
-        connection.when_nobody_listens(self._restore)
+        connection.when_missing(self._restore)
+        connection.greet(self._look_after)
 
     @property
     def connected(self) -> bool:
@@ -156,8 +157,12 @@ class NatsBus:
         if self._restoring:
             self._restoring.cancel()
 
+    async def _look_after(self, life: Life) -> None:
+        """On a new life of the connection: NATS may have been wiped."""
+        self._restoring = self._tasks.create_task(self._setup.restore(life))
+
     def _restore(self, subject: str) -> None:
-        """A stream that nobody took a message for may have been removed."""
-        is_ours = subject.startswith((STATE_PREFIX, KV_PREFIX))
-        if is_ours and (self._restoring is None or self._restoring.done()):
-            self._restoring = self._tasks.create_task(self._setup.restore(self._connection))
+        """A stream of ours may have been removed."""
+        life = self._connection.current
+        if life and subject.startswith((STATE_PREFIX, KV_PREFIX)) and self._setup.is_due():
+            self._restoring = self._tasks.create_task(self._setup.restore(life))

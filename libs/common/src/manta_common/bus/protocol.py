@@ -7,6 +7,8 @@ from typing import Protocol
 
 import msgspec
 
+MEMBERS, SHARDS = "manta_members", "manta_shards"  # the buckets that there are
+
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The last word on one subject; `sequence` is its place in the stream."""

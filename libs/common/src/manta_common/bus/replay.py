@@ -38,6 +38,8 @@ class Replay:
             batch = await self._reading.next(limit_seconds)
         except (NotFound, Throttled, Unreachable) as error:
             self._check_rights(error)
+            if isinstance(error, NotFound):
+                self._connection.missing(self._subjects[0])
             log.warning("a reading has ended and begins anew", extra={"stream": self._stream, "error": str(error)})
             await self.close()
             await self._waits.pause()

@@ -8,12 +8,11 @@ from manta_common.bus.channel import STATE_PREFIX
 from manta_common.bus.faults import SUBJECTS_OVERLAP
 from manta_common.bus.jetstream import Stream, call
 from manta_common.bus.life import Life
-from manta_common.bus.protocol import StreamState
+from manta_common.bus.protocol import MEMBERS, SHARDS, StreamState
 from manta_common.errors import Misconfigured, NotFound, Refused, Unreachable
 
 STATE_STREAM = "MANTA_STATE"
 KV_PREFIX = "$KV"
-MEMBERS, SHARDS = "manta_members", "manta_shards"
 VERSION_KEY, VERSION = "manta.version", 1  # of the configuration below; an older Manta leaves a newer one alone
 SECOND_NANOSECONDS = 1_000_000_000
 

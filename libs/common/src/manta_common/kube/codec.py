@@ -118,4 +118,4 @@ class Codec:
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
-    raise NotImplementedError(f"objects of type {type(value).__name__} cannot be sent")
+    raise TypeError(f"objects of type {type(value).__name__} cannot be sent")

@@ -12,8 +12,7 @@ import logging
 import random
 from collections.abc import Callable, Iterable
 
-from manta_common.bus.protocol import Bucket, Bus, Entry
-from manta_common.bus.stream import MEMBERS, SHARDS
+from manta_common.bus.protocol import MEMBERS, SHARDS, Bucket, Bus, Entry
 from manta_common.clock import Clock
 from manta_common.errors import Retry
 from manta_common.ownership.members import Lapsed, Membership, Roster, member_key
