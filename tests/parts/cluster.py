@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -33,6 +33,7 @@ class Cluster:
     def __init__(self, origin: str, *, server: str, ca: pathlib.Path, token: str, kubeconfig: pathlib.Path) -> None:
         self.origin, self.server, self.ca, self.token, self.kubeconfig = origin, server, ca, token, kubeconfig
         self.tls = ssl.create_default_context(cafile=str(ca))
+        self.ending: Callable[[], object] = lambda: None
 
     def request(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
         """One call of the API as administrator; ApiError when it is refused."""
@@ -82,7 +83,8 @@ class Cluster:
         self.request("DELETE", f"api/v1/namespaces/{name}")
 
     def stop(self) -> None:
-        """Nothing to stop: the cluster is somebody else's."""
+        """End what was started for it; nothing, when the cluster is somebody else's."""
+        self.ending()
 
     def log_tail(self) -> str:
         """No log: the cluster is somebody else's."""
@@ -115,16 +117,6 @@ def given_cluster(kubeconfig: pathlib.Path, folder: pathlib.Path) -> Cluster:
     return found
 
 
-class K3s(Cluster):
-    """K3s in a container, where its image can be pulled."""
-
-    container: Any
-
-    def stop(self) -> None:
-        """Remove the container."""
-        self.container.stop()
-
-
 def k3s_cluster(folder: pathlib.Path) -> Cluster:
     """Start K3s through testcontainers."""
     from testcontainers.k3s import K3SContainer  # noqa: PLC0415  only when asked for: it needs an engine
@@ -138,7 +130,7 @@ def k3s_cluster(folder: pathlib.Path) -> Cluster:
     kubeconfig = folder / "k3s.kubeconfig"
     kubeconfig.write_text(container.config_yaml())
     found = given_cluster(kubeconfig, folder)
-    found.__class__ = K3s
+    found.origin, found.ending = f"{container.image} in a container (testcontainers)", container.stop
     return found
 
 
