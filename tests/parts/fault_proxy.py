@@ -14,6 +14,7 @@ from aiohttp import web
 
 HOP_BY_HOP = {"connection", "content-length", "host", "keep-alive", "transfer-encoding", "upgrade"}
 CALL_LIMIT_SECONDS = 10
+FAREWELL_SECONDS = 0.2
 T = TypeVar("T")
 
 
@@ -73,6 +74,7 @@ class FaultProxy:
             self._call(self._close())
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(CALL_LIMIT_SECONDS)
+            self._loop.run_until_complete(asyncio.sleep(FAREWELL_SECONDS))  # sockets close in the loop's next rounds
         if not self._loop.is_closed():
             self._loop.close()
 
@@ -121,8 +123,10 @@ class FaultProxy:
         await self._drop()
         if self._runner:
             await self._runner.cleanup()
-        if self._session:
+        if self._session and self._session.connector:
+            await self._session.connector.close(abort_ssl=True)  # a farewell would outlive the loop
             await self._session.close()
+        await asyncio.sleep(0)
 
     async def _drop(self) -> int:
         watches = list(self._watches)
