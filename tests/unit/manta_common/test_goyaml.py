@@ -52,6 +52,7 @@ from manta_common.goyaml import read
             '{"w":{"a":1,"b":4},"x":{"a":1},"z":{"a":2,"b":4}}',
             id="the first merged one counts",
         ),
+        pytest.param("x: &x {b: 2}\nw: {b: 3, <<: *x}", '{"w":{"b":2},"x":{"b":2}}', id="merged in where it stands"),
         pytest.param("a: [1, {b: ~}, []]", '{"a":[1,{"b":null},[]]}', id="lists"),
         pytest.param("", "null", id="nothing"),
     ],

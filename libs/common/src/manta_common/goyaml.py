@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 import yaml
@@ -62,18 +61,16 @@ def _value(node: yaml.Node, around: tuple[int, ...]) -> Any:
 
 
 def _mapping(node: yaml.MappingNode, around: tuple[int, ...]) -> dict[str, Any]:
-    """Return the pairs of a mapping; what it merges in counts less than what it says itself."""
-    own = {_name(name): _value(value, around) for name, value in node.value if not _is_merge(name)}
-    merged: dict[str, Any] = {}
-    for source in _merged(node):
-        merged = _value(source, around) | merged
-    return merged | own
-
-
-def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
+    """Return the pairs of a mapping, the later over the earlier; what is merged in counts where it stands."""
+    pairs: dict[str, Any] = {}
     for name, value in node.value:
         if _is_merge(name):
-            yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
+            sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            for source in reversed(sources):
+                pairs |= _value(source, around)
+        else:
+            pairs[_name(name)] = _value(value, around)
+    return pairs
 
 
 def _is_merge(node: yaml.Node) -> bool:
