@@ -1,4 +1,4 @@
-"""JSON as Go writes it: names in order, no spaces, numbers as its floats, and nothing that HTML could mistake."""
+"""JSON as Go writes it: names in order, no spaces, the shortest floats, and nothing that HTML could mistake."""
 
 import json
 import math
@@ -16,14 +16,16 @@ _SMALLEST_SCIENTIFIC: Final = 1e21
 
 
 def encode(value: Any) -> str:
-    """Return a value as Go's json.Marshal writes it after reading it from JSON; GoError for what JSON cannot say."""
+    """Return a value as Go's json.Marshal writes it; GoError for what JSON cannot say."""
     match value:
         case None | bool():
             return json.dumps(value)
         case str():
             return _text(value)
-        case int() | float():
-            return _number(float(value))
+        case int():
+            return str(value)
+        case float():
+            return _number(value)
         case dict():
             return f"{{{','.join(f'{_text(name)}:{encode(value[name])}' for name in sorted(value, key=_order))}}}"
         case list() | tuple():

@@ -36,7 +36,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def read(text: str) -> Any:
-    """Return the first document as plain JSON values; GoError when it is none."""
+    """Return the first document as plain JSON values, all numbers as floats like Go's; GoError when it is none."""
     loader = _Loader(text)
     try:
         node = loader.get_node() if loader.check_node() else None
@@ -57,7 +57,8 @@ def _value(node: yaml.Node, around: tuple[int, ...]) -> Any:
         case yaml.SequenceNode():
             return [_value(item, inside) for item in node.value]
         case _:
-            return _scalar(node)
+            found = _scalar(node)
+            return float(found) if isinstance(found, int) and not isinstance(found, bool) else found
 
 
 def _mapping(node: yaml.MappingNode, around: tuple[int, ...]) -> dict[str, Any]:
