@@ -11,20 +11,20 @@ from manta_common.bus.nats_bus import open_bus
 from manta_common.bus.protocol import Bus
 from manta_common.bus.settings import BusSettings
 from manta_common.clock import SystemClock
-from tests.parts.memory_bus import MemoryBus, World
+from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
 
 Connect = Callable[[], Awaitable[Bus]]
 
 
-@pytest.fixture(params=["memory", "nats", "nats_cluster"])
+@pytest.fixture(params=["simulated", "nats", "nats_cluster"])
 async def connect(request: pytest.FixtureRequest) -> AsyncIterator[Connect]:
     """Makes further connections to the bus under test."""
-    world = World(SystemClock())
+    simulated = SimulatedNats(SystemClock())
     async with contextlib.AsyncExitStack() as opened:
 
         async def another() -> Bus:
-            if request.param == "memory":
-                return MemoryBus(world)
+            if request.param == "simulated":
+                return SimulatedBus(simulated)
             return await opened.enter_async_context(open_bus(_settings(request)))
 
         yield another

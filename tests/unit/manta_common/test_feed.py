@@ -1,5 +1,6 @@
 """The feed's view is whole or not there, never mixes two readings, and tells of everything that changed."""
 
+import time
 from typing import Any
 
 import msgspec
@@ -12,6 +13,12 @@ from manta_common.feed import Feed, Source
 from manta_common.fence import Seen
 from manta_common.keys import Key
 from manta_common.store import Held
+from manta_common.telemetry.exposition import exposition
+from manta_common.telemetry.metrics import Registry
+from manta_common.telemetry.names import SEEN_HEADER
+from manta_common.telemetry.plane import FeedMetrics
+from manta_common.telemetry.tracing import Headers
+from tests.unit.manta_common.telemetry.parse import samples
 
 
 class Toy(msgspec.Struct, frozen=True):
@@ -31,8 +38,12 @@ class Ear:
         self.changes: list[tuple[str, str | None, str | None]] = []
         self.seen: list[Seen] = []
         self.poison: list[str] = []
+        self.causes: list[Headers] = []
+        self.renewals = 0
+        self.feed: Feed
 
     def changed(self, word: str, before: Held[Any] | None, after: Held[Any] | None) -> None:
+        self.causes.append(self.feed.cause)
         held = after or before
         assert held is not None
         self.changes.append(
@@ -42,6 +53,9 @@ class Ear:
     def saw(self, seen: Seen) -> None:
         self.seen.append(seen)
 
+    def renewed(self) -> None:
+        self.renewals += 1
+
     def poisoned(self, subject: str, error: str) -> None:
         self.poison.append(subject)
 
@@ -50,28 +64,34 @@ class Scene:
     """A feed without a bus: batches are handed to it."""
 
     def __init__(self) -> None:
-        self.ear = Ear()
-        self.feed = Feed(None, [], [TOYS], self.ear)  # type: ignore[arg-type]
+        self.ear, self.registry = Ear(), Registry()
+        self.feed = Feed(None, [], [TOYS], self.ear, FeedMetrics(self.registry, "toys"))  # type: ignore[arg-type]
+        self.ear.feed = self.feed
 
     def take(self, *messages: Message, fresh: bool = False, caught_up: bool = True) -> None:
         self.feed.take(Batch(messages=messages, fresh=fresh, caught_up=caught_up))
+
+    def numbers(self) -> dict[str, float]:
+        """What was counted, by the metric's name and the kind."""
+        counted = samples(exposition([self.registry]))
+        return {f"{name} {dict(labels).get('kind', '')}".strip(): value for (name, labels), value in counted.items()}
 
     def texts(self) -> dict[str, str] | None:
         view = self.feed.view
         return None if view is None else {held.key.name: held.object.text for held in view.of(TOYS)}
 
 
-def toy(name: str, text: str, *, version: int = 1, uid: str = "u", metadata: ObjectMeta | None = None) -> Message:
-    state = State(key=Key("n", name), uid=uid, version=str(version), object=Toy(text, metadata or ObjectMeta()))
-    return message(name, TOYS.channel.encode(state))
+def toy(name: str, text: str, *, version: int = 1, metadata: ObjectMeta | None = None, partition: int = 3) -> Message:
+    state = State(key=Key("n", name), uid="u", version=str(version), object=Toy(text, metadata or ObjectMeta()))
+    return message(name, TOYS.channel.encode(state), partition)
 
 
-def tombstone(name: str, *, version: int = 9, uid: str = "u") -> Message:
-    return message(name, TOYS.channel.encode(State(key=Key("n", name), uid=uid, version=str(version))))
+def tombstone(name: str, *, version: int = 9, partition: int = 3) -> Message:
+    return message(name, TOYS.channel.encode(State(key=Key("n", name), uid="u", version=str(version))), partition)
 
 
-def message(name: str, body: bytes) -> Message:
-    return Message(subject=TOYS.channel.subject(3, Key("n", name)), body=body, sequence=1)
+def message(name: str, body: bytes, partition: int = 3) -> Message:
+    return Message(subject=TOYS.channel.subject(partition, Key("n", name)), body=body, sequence=1)
 
 
 def test_there_is_no_view_until_the_reading_is_whole() -> None:
@@ -120,6 +140,16 @@ def test_what_vanished_between_two_readings_leaves_no_ghost() -> None:
     assert scene.ear.changes[-2:] == [("b", "y", "z"), ("a", "x", None)]
 
 
+def test_a_view_that_takes_the_place_of_another_is_told_of() -> None:
+    scene = Scene()
+    scene.take(toy("a", "x"), fresh=True)
+    assert scene.ear.renewals == 0
+    scene.take(fresh=True, caught_up=False)
+    assert scene.ear.renewals == 0
+    scene.take()
+    assert scene.ear.renewals == 1
+
+
 def test_what_a_half_read_view_holds_is_not_seen_yet() -> None:
     scene = Scene()
     scene.take(fresh=True)
@@ -163,3 +193,64 @@ def test_kinds_that_nobody_asked_for_are_passed_over() -> None:
     scene.take(Message(subject="manta.v1.state.3.other.n.a", body=b"?", sequence=1), fresh=True)
     assert scene.texts() == {}
     assert scene.ear.poison == []
+
+
+@pytest.mark.parametrize("fresh", [pytest.param(True, id="in one reading"), pytest.param(False, id="one by one")])
+@pytest.mark.parametrize(
+    ("messages", "left"),
+    [
+        pytest.param([toy("a", "x"), tombstone("a", version=1)], {}, id="deleted"),
+        pytest.param(
+            [toy("a", "x"), tombstone("a", version=1), toy("a", "x", partition=5)], {"a": 5}, id="moved elsewhere"
+        ),
+        pytest.param(
+            [toy("a", "x"), toy("a", "x", partition=5), tombstone("a", version=1)],
+            {"a": 5},
+            id="moved elsewhere, and buried in the old place only later",
+        ),
+        pytest.param(
+            [toy("a", "x"), toy("a", "x", partition=5), tombstone("a", version=1), tombstone("a", partition=5)],
+            {},
+            id="moved elsewhere and deleted there",
+        ),
+    ],
+)
+def test_a_feed_of_many_partitions_shows_an_object_where_it_was_last_put(
+    messages: list[Message], left: dict[str, int], fresh: bool
+) -> None:
+    scene = Scene()
+    scene.take(*(messages if fresh else ()), fresh=True)
+    for one in () if fresh else messages:
+        scene.take(one)
+    assert scene.feed.view is not None
+    assert {held.key.name: held.partition for held in scene.feed.view.of(TOYS)} == left
+
+
+def test_messages_and_readings_are_counted() -> None:
+    scene = Scene()
+    scene.take(toy("a", "x"), message("b", b"?"), fresh=True)
+    scene.take(toy("a", "y", version=2), Message(subject="elsewhere", body=b"", sequence=1))
+    scene.take(fresh=True)
+    numbers = scene.numbers()
+    assert numbers["manta_feed_messages_total toy"] == 2
+    assert numbers["manta_feed_poison_total toy"] == numbers["manta_feed_poison_total unknown"] == 1
+    assert numbers["manta_feed_replays_total"] == 2
+
+
+def test_the_lag_of_what_comes_is_measured_but_not_the_age_of_what_stood_there() -> None:
+    scene = Scene()
+    old = {SEEN_HEADER: str(time.time() - 3600)}
+    scene.take(msgspec.structs.replace(toy("a", "x"), headers=old), fresh=True)
+    assert scene.numbers()["manta_feed_lag_seconds_count"] == 0
+    scene.take(msgspec.structs.replace(toy("a", "y", version=2), headers=old))
+    scene.take(toy("a", "z", version=3))
+    assert scene.numbers()["manta_feed_lag_seconds_count"] == 1
+    assert 3600 <= scene.numbers()["manta_feed_lag_seconds_sum"] < 3700
+
+
+def test_the_listener_can_ask_what_caused_a_change_but_not_what_caused_a_reading() -> None:
+    scene, headers = Scene(), {"traceparent": "x"}
+    scene.take(msgspec.structs.replace(toy("a", "x"), headers=headers), fresh=True)
+    scene.take(msgspec.structs.replace(toy("a", "y", version=2), headers=headers))
+    assert scene.ear.causes == [{}, headers]
+    assert scene.feed.cause == {}

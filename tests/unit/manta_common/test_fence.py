@@ -3,7 +3,7 @@
 import pytest
 
 from manta_common.errors import NotCaughtUp
-from manta_common.fence import Fence, Seen
+from manta_common.fence import PATIENCE_SECONDS, Fence, Seen
 from manta_common.keys import Key
 from manta_common.kinds import POD, SERVICE
 
@@ -15,12 +15,25 @@ def seen(version: int = 5, uid: str = "u", kind: str = "pod", *, gone: bool = Fa
     return Seen(kind=kind, key=CHILD, uid=uid, version=version, gone=gone, terminating=terminating)
 
 
+class Recorder:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.waits, self.causes = list[float](), list[str]()
+
+    def waited(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def verified(self, cause: str) -> None:
+        self.causes.append(cause)
+
+
 class Scene:
     """A fence with a clock that is set by hand."""
 
     def __init__(self) -> None:
-        self.time = 0.0
-        self.fence: Fence[Key] = Fence(lambda: self.time)
+        self.time, self.recorder = 0.0, Recorder()
+        self.fence: Fence[Key] = Fence(lambda: self.time, self.recorder)
 
     def is_open(self) -> bool:
         try:
@@ -117,3 +130,23 @@ def test_the_message_names_what_is_awaited() -> None:
     scene.time = 2
     with pytest.raises(NotCaughtUp, match=r"pod n/pod is not seen yet as it was written 2.0 s ago"):
         scene.fence.check(OWNER)
+
+
+def test_it_is_told_how_long_writes_take_to_come_back() -> None:
+    scene = Scene()
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.time = 2
+    scene.fence.saw(seen(4))
+    assert scene.recorder.waits == []
+    scene.fence.saw(seen(5))
+    assert scene.recorder.waits == [2]
+
+
+def test_it_is_told_why_a_view_was_verified() -> None:
+    scene = Scene()
+    scene.fence.verified(OWNER)
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.time = PATIENCE_SECONDS
+    scene.fence.verified(OWNER)
+    assert scene.recorder.causes == ["taken_over", "overdue"]
+    assert scene.recorder.waits == [], "it never came back"

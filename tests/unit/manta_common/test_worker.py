@@ -213,20 +213,35 @@ def test_a_pass_overtakes_the_recheck_that_waited() -> None:
     run(main())
 
 
-def test_drained_keys_finish_and_start_no_more_until_admitted() -> None:
+def test_keys_that_are_not_accepted_finish_and_start_no_more() -> None:
     async def main() -> None:
-        scene = Scene()
+        scene, accepted = Scene(), {"a", "b"}
+        scene.worker.accept(lambda key: key in accepted)
         scene.took_seconds = 1
         playing = asyncio.create_task(scene.play("a", "b"))
         await asyncio.sleep(0.5)
+        accepted.remove("a")
         assert await scene.worker.drain(lambda key: key == "a", limit_seconds=5)
         scene.worker.mark("a")
         await asyncio.sleep(5)
         assert scene.times("a") == [0]
-        scene.worker.admit(lambda key: key == "a")
+        accepted.add("a")
         scene.worker.mark("a")
         await playing
         assert scene.times("a") == [0, 6]
+
+    run(main())
+
+
+def test_a_forgotten_key_is_neither_dirty_nor_due() -> None:
+    async def main() -> None:
+        scene = Scene()
+        scene.worker.mark("a")
+        scene.worker.mark("b")
+        scene.worker.recheck("c", START + timedelta(seconds=5))
+        scene.worker.forget(lambda key: key != "b")
+        await scene.play()
+        assert (scene.times("a"), scene.times("b"), scene.times("c")) == ([], [0], [])
 
     run(main())
 

@@ -105,6 +105,25 @@ def test_a_child_does_not_wait_for_ever() -> None:
     assert scene.said() == [("pod", home("c"), "1", False)]
 
 
+def test_a_child_that_has_waited_is_gone_when_its_scope_no_longer_shows_it() -> None:
+    scene = Scene()
+    scene.see(POD, scope=2)
+    scene.see(CLUSTER)
+    scene.see(POD, scope=0)  # looked at again, by no scope
+    scene.said()
+    scene.desk.listed("pod", set(), version=9, scope=2)
+    assert scene.said() == [("pod", home("c"), "9", True)]
+
+
+def test_a_child_that_is_gone_waits_no_longer() -> None:
+    scene = Scene()
+    scene.see(POD)
+    assert scene.desk.overdue(PATIENCE_SECONDS) == [POD]
+    scene.desk.forget(POD)
+    assert scene.desk.withheld == 0
+    assert scene.see(CLUSTER) == []
+
+
 def test_adoption_moves_an_object_and_its_children_with_a_tombstone_first() -> None:
     scene = Scene()
     scene.see(JOB)

@@ -16,6 +16,7 @@ __all__ = ["Address", "Config", "Secret", "between", "changed", "load", "shown"]
 _Url = Annotated[str, Meta(pattern=r"^(nats|tls|ws|wss)://\S+$", extra={"expected": "URLs such as nats://nats:4222"})]
 _Namespace = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", extra={"expected": "namespaces"})]
 _LISTEN = "an address such as :8080 or 127.0.0.1:8080"
+_REPLICAS = "1, 3 or 5 (of an even number, half cannot decide), or keep"
 _GATES = "gates such as RayCronJob=true,RayClusterMTLS=false"
 
 
@@ -31,6 +32,13 @@ class Config(Settings, frozen=True, kw_only=True, rename="camel"):
     nats_ca_file: Annotated[
         str, Meta(description="Certificates (PEM) that NATS' own is checked by; the system's when empty.")
     ] = ""
+    nats_replicas: Annotated[
+        Literal["keep", 1, 3, 5],
+        Meta(
+            description="NATS servers that keep each stream; `keep` leaves those that exist as they are, new get 1.",
+            extra={"expected": _REPLICAS},
+        ),
+    ] = "keep"
     kubeconfig: Annotated[
         str,
         Meta(description="A kubeconfig file; when empty `KUBECONFIG`, the pod's own account, then `~/.kube/config`."),

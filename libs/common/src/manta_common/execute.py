@@ -2,13 +2,15 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
+
+from manta_common.phases import Phase
+
+__all__ = ["AT_MOST", "Phase", "concurrently", "execute"]
 
 A = TypeVar("A")
 AT_MOST = 50
-
-Phase = Sequence[A]
 
 
 async def concurrently(

@@ -3,14 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+import msgspec
+
 from manta_common.api.meta import ObjectMeta
-from manta_common.bus.channel import Channel, State, word_of
+from manta_common.bus.channel import Channel, word_of
 from manta_common.bus.packing import Poison
 from manta_common.bus.protocol import Batch, Bus, Message
 from manta_common.fence import Seen
 from manta_common.store import Held, Index, Store, StoreWriter
+from manta_common.telemetry.metrics import Registry
+from manta_common.telemetry.plane import FeedMetrics
+from manta_common.telemetry.stamps import age_seconds
+from manta_common.telemetry.tracing import Headers
 
 T = TypeVar("T")
+UNKNOWN = "unknown"  # the kind of a message that is none of ours
 
 
 class Source(Generic[T]):
@@ -53,6 +60,9 @@ class Listener(Protocol):
     def saw(self, seen: Seen) -> None:
         """The view shows an object at this version, or that it is gone."""
 
+    def renewed(self) -> None:
+        """The view is another one, of a stream that may have been lost: what was seen before may not be there yet."""
+
     def poisoned(self, subject: str, error: str) -> None:
         """A message could not be read and was left out: a person is needed."""
 
@@ -60,12 +70,21 @@ class Listener(Protocol):
 class Feed:
     """Follows some subjects and keeps a view of them."""
 
-    def __init__(self, bus: Bus, filters: Sequence[str], sources: Sequence[Source[Any]], listener: Listener) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        filters: Sequence[str],
+        sources: Sequence[Source[Any]],
+        listener: Listener,
+        metrics: FeedMetrics | None = None,
+    ) -> None:
         self._bus, self._filters, self._listener = bus, filters, listener
+        self._metrics = metrics or FeedMetrics(Registry(), "feed")
         self._sources = {source.word: source for source in sources}
         self._view: View | None = None
         self._coming: View | None = None
         self._gone: list[Seen] = []
+        self.cause: Headers = {}  # of the message that the listener is being told of; a new reading has none
 
     @property
     def view(self) -> View | None:
@@ -82,6 +101,7 @@ class Feed:
         """Take in what a replay passed on; a reading that began anew is shown only when it is whole."""
         if batch.fresh:
             self._coming, self._gone = View(list(self._sources.values())), []
+            self._metrics.replayed()
         for message in batch.messages:
             self._read(message)
         if self._coming and batch.caught_up:
@@ -89,39 +109,47 @@ class Feed:
 
     def _read(self, message: Message) -> None:
         """Read one message; one that cannot be read is told of and left out."""
+        word = UNKNOWN
         try:
-            source = self._sources.get(word_of(message.subject))
-            state = source.channel.read(message)[1] if source else None
-            held = _held(state) if state else None
+            word = word_of(message.subject)
+            told = _told(self._sources[word], message) if word in self._sources else None
         except (Poison, ValueError) as error:
+            self._metrics.left_out(word)
             self._listener.poisoned(message.subject, str(error))
             return
-        if source and state:
-            self._keep(source.word, state, held)
+        if told:
+            self._metrics.took(word)
+            self._keep(told, message.headers)
 
-    def _keep(self, word: str, state: State[Any], held: Held[Any] | None) -> None:
+    def _keep(self, told: "_Told", headers: Headers) -> None:
         """Into the view that is being built, without a word, or into the one that is shown."""
-        seen = _seen(word, state)
-        if self._coming:
-            self._put(self._coming, word, state, held)
-            if held is None:
-                self._gone.append(seen)
-        elif self._view:
-            before = self._put(self._view, word, state, held)
-            self._listener.changed(word, before, held)
-            self._listener.saw(seen)
+        view = self._coming or self._view
+        if view is None or told.is_left_behind(view):
+            return
+        before = told.put(view)
+        if view is self._view:
+            self._tell(told, before, headers)
+        elif told.held is None:
+            self._gone.append(told.seen)
 
-    def _put(self, view: View, word: str, state: State[Any], held: Held[Any] | None) -> Held[Any] | None:
-        store = view.writer(word)
-        return store.put(held) if held else store.remove(state.key)
+    def _tell(self, told: "_Told", before: Held[Any] | None, headers: Headers) -> None:
+        lag_seconds = age_seconds(headers)
+        if lag_seconds is not None:
+            self._metrics.lagged(lag_seconds)
+        self.cause = headers
+        self._listener.changed(told.word, before, told.held)
+        self._listener.saw(told.seen)
+        self.cause = {}
 
     def _swap(self, view: View) -> None:
         """Show the new view, and tell of everything that is or was there."""
         before, self._view, self._coming = self._view, view, None
+        if before:
+            self._listener.renewed()
         for word, held in view:
             old = before.writer(word).held(held.key) if before else None
             self._listener.changed(word, old, held)
-            self._listener.saw(_seen_held(word, held))
+            self._listener.saw(_seen(word, held))
         for word, held in before or ():
             if view.writer(word).held(held.key) is None:
                 self._listener.changed(word, held, None)
@@ -135,18 +163,37 @@ def number(version: str) -> int:
     return int(version) if version else 0
 
 
-def _held(state: State[Any]) -> Held[Any] | None:
-    return None if state.object is None else Held(state.key, state.uid, number(state.version), state.object)
+class _Told(msgspec.Struct, frozen=True):
+    """What one message says: an object as it is now, or without one, that it is gone from a partition."""
+
+    word: str
+    partition: int
+    held: Held[Any] | None
+    seen: Seen
+
+    def is_left_behind(self, view: View) -> bool:
+        """Whether this is the tombstone of an object that has moved to another partition in the meantime."""
+        held = view.writer(self.word).held(self.seen.key) if self.held is None else None
+        return held is not None and held.partition != self.partition
+
+    def put(self, view: View) -> Held[Any] | None:
+        """Into a view; what was there before."""
+        store = view.writer(self.word)
+        return store.put(self.held) if self.held else store.remove(self.seen.key)
 
 
-def _seen(word: str, state: State[Any]) -> Seen:
-    held = _held(state)
-    if held:
-        return _seen_held(word, held)
-    return Seen(kind=word, key=state.key, uid=state.uid, version=number(state.version), gone=True)
+def _told(source: Source[Any], message: Message) -> _Told:
+    """Read a message; Poison or ValueError when it cannot be."""
+    partition, state = source.channel.read(message)
+    version = number(state.version)
+    if state.object is None:
+        gone = Seen(kind=source.word, key=state.key, uid=state.uid, version=version, gone=True)
+        return _Told(source.word, partition, None, gone)
+    held = Held(state.key, state.uid, version, state.object, partition)
+    return _Told(source.word, partition, held, _seen(source.word, held))
 
 
-def _seen_held(word: str, held: Held[Any]) -> Seen:
+def _seen(word: str, held: Held[Any]) -> Seen:
     metadata = getattr(held.object, "metadata", None)
     terminating = isinstance(metadata, ObjectMeta) and metadata.deletion_timestamp is not None
     return Seen(kind=word, key=held.key, uid=held.uid, version=held.version, terminating=terminating)

@@ -1,7 +1,7 @@
 """Holds a key until its view shows what was last written for it, so that no decision is made on an older view."""
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -32,11 +32,21 @@ class _Awaited(msgspec.Struct, frozen=True):
     since: float
 
 
+class Recorder(Protocol):
+    """Who is told how the fence does; for telemetry."""
+
+    def waited(self, seconds: float) -> None:
+        """A write has come back after so long."""
+
+    def verified(self, cause: str) -> None:
+        """A view was compared with the API server's, after it was `taken_over` or because a write was `overdue`."""
+
+
 class Fence(Generic[K]):
     """For each key, the writes that its view does not show yet."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float], recorder: Recorder | None = None) -> None:
+        self._clock, self._recorder = clock, recorder
         self._awaited: dict[K, dict[tuple[str, Key], _Awaited]] = {}
         self._holders: dict[tuple[str, Key], set[K]] = {}
         self._verified: set[K] = set()
@@ -54,6 +64,8 @@ class Fence(Generic[K]):
         place = (seen.kind, seen.key)
         freed = set()
         for key in [holder for holder in self._holders.get(place, ()) if _shows(seen, self._awaited[holder][place])]:
+            if self._recorder:
+                self._recorder.waited(self._age(self._awaited[key][place]))
             if self._release(key, place):
                 freed.add(key)
         return freed
@@ -62,6 +74,10 @@ class Fence(Generic[K]):
         """NotCaughtUp while a write of this key has not come back."""
         for (kind, child), awaited in self._awaited.get(key, {}).items():
             raise NotCaughtUp(f"{kind} {child} is not seen yet as it was written {self._age(awaited):.1f} s ago")
+
+    def is_holding(self, key: K) -> bool:
+        """Whether a write of this key has not come back."""
+        return key in self._awaited
 
     def is_overdue(self, key: K) -> bool:
         """Whether a write has not come back for so long that the API server itself should be asked."""
@@ -73,6 +89,8 @@ class Fence(Generic[K]):
 
     def verified(self, key: K) -> None:
         """The view of this key was compared with the API server's and is right: nothing holds it back."""
+        if self._recorder:
+            self._recorder.verified("overdue" if self.is_overdue(key) else "taken_over")
         self._drop(key)
         self._verified.add(key)
 
@@ -80,6 +98,10 @@ class Fence(Generic[K]):
         """Somebody else works on these keys from now on."""
         for key in [key for key in self._awaited if belongs(key)]:
             self._drop(key)
+        self.doubt(belongs)
+
+    def doubt(self, belongs: Callable[[K], bool]) -> None:
+        """What the views of these keys show may be older than it was: they are compared before the next act."""
         self._verified = {key for key in self._verified if not belongs(key)}
 
     @property

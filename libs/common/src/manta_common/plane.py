@@ -1,14 +1,15 @@
 """Everything between the bus and a reconciler's decisions: ownership, feeds, worker and fence, put together once."""
 
 import asyncio
+import logging
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
-from manta_common.bus.channel import STATE_PREFIX
 from manta_common.bus.protocol import Bus
 from manta_common.clock import Clock
 from manta_common.errors import NotCaughtUp
@@ -19,7 +20,14 @@ from manta_common.ownership.owner import Owner
 from manta_common.ownership.settings import Ownership, Times
 from manta_common.partitions import PARTITIONS
 from manta_common.store import Held
+from manta_common.telemetry.metrics import Registry
+from manta_common.telemetry.passes import Passes
+from manta_common.telemetry.plane import FeedMetrics, FenceMetrics, OwnershipMetrics
+from manta_common.telemetry.tracing import Headers, Tracing
 from manta_common.worker import Pace, PassEnded, Worker
+
+SHOWN = 50  # keys of the queue
+log = logging.getLogger(__name__)
 
 
 class Item(msgspec.Struct, frozen=True, order=True):
@@ -48,6 +56,16 @@ class Service(Protocol):
         """A pass has ended; for telemetry."""
 
 
+class Wide(msgspec.Struct, frozen=True, kw_only=True):
+    """A second feed: kinds that a service reads of all partitions, whoever owns them.
+
+    `marks` is asked for each partition of ours, with its view: the keys there that an object of these kinds is about.
+    """
+
+    sources: Sequence[Source[Any]]
+    marks: Callable[[str, Held[Any], View], Iterable[Key]]
+
+
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """How a plane is set up; the defaults are those of an installation."""
 
@@ -57,12 +75,14 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plane works with; in a test all of it can be simulated."""
+    """What a plane works with; in a test all of it can be simulated. Unless given, nobody reads the telemetry."""
 
     bus: Bus
     now: Callable[[], datetime]
     clock: Clock
     chance: random.Random
+    metrics: Registry = msgspec.field(default_factory=Registry)
+    tracing: Tracing = msgspec.field(default_factory=Tracing)
 
 
 class Counts:
@@ -75,92 +95,196 @@ class Counts:
 class Plane:
     """Runs one service's share of the partitions."""
 
-    def __init__(self, means: Means, service: Service, shape: Shape | None = None) -> None:
+    def __init__(self, means: Means, service: Service, shape: Shape | None = None, *, wide: Wide | None = None) -> None:
         self._bus, self._service, self._shape = means.bus, service, shape or Shape()
         self.counts = Counts()
-        self.fence: Fence[Item] = Fence(means.clock.monotonic)
-        self.worker: Worker[Item] = Worker(
-            service.settle, means.now, pace=self._shape.pace, tell=service.passed, chance=means.chance
-        )
         self._feeds: dict[int, tuple[Feed, asyncio.Task[None]]] = {}
+        self._open: set[int] = set()  # the partitions whose passes may begin
         self._group: asyncio.TaskGroup | None = None
-        ownership = Ownership(
-            service=service.name,
-            acquired=self._acquired,
-            released=self._released,
-            partitions=self._shape.partitions,
-            times=self._shape.times,
+        metrics, name = means.metrics, service.name
+        self._moves = OwnershipMetrics(
+            metrics, name, owned=lambda: len(self.owner.held), members=lambda: self.owner.members
         )
-        self.owner = Owner(means.bus, ownership, clock=means.clock, chance=means.chance)
+        self._read = FeedMetrics(metrics, name, _words(service.sources) | _words(wide.sources if wide else ()))
+        self.fence: Fence[Item] = Fence(means.clock.monotonic, FenceMetrics(metrics, name, lambda: self.fence.held))
+        self._passes: Passes[Item] = Passes(
+            means.metrics, means.tracing, worker=service.name, partition=lambda item: item.partition
+        )
+        self.worker: Worker[Item] = Worker(
+            self._passes.traced(service.settle),
+            means.now,
+            pace=self._shape.pace,
+            tell=self._passed,
+            chance=means.chance,
+        )
+        self._everywhere = self._wide_feed(wide) if wide else None
+        self.owner = Owner(means.bus, self._ownership(), clock=means.clock, chance=means.chance)
+        self.worker.accept(lambda item: item.partition in self._open)
+        self._passes.watch(self.worker)
+        self._read.watch(replaying=lambda: len(self._feeds) - self._whole, ready=lambda: self._whole)
 
     async def run(self) -> None:
         """Work until `stop`; what is owned then is handed over first."""
         async with asyncio.TaskGroup() as group:
             self._group = group
-            working = group.create_task(self.worker.run())
+            running = [group.create_task(self.worker.run())]
+            if self._everywhere:
+                running.append(group.create_task(self._everywhere.run()))
             await self.owner.run()
-            working.cancel()
+            for task in running:
+                task.cancel()
 
     def stop(self) -> None:
         """Hand everything over, and let `run` return."""
         self.owner.stop()
 
     def view_of(self, item: Item) -> View | None:
-        """What is known of the item's partition, if it is ours and whole."""
+        """What is known of the item's partition, if it is ours and whole, and so is `everywhere` if there is one."""
         found = self._feeds.get(item.partition)
-        return found[0].view if found and self.owner.may_act(item.partition) else None
+        is_whole = self._everywhere is None or self._everywhere.view is not None
+        return found[0].view if found and is_whole and self.owner.may_act(item.partition) else None
+
+    @property
+    def everywhere(self) -> View:
+        """What is known of the kinds of the wide feed in all partitions; NotCaughtUp until it is whole."""
+        assert self._everywhere is not None, "this plane was made without a wide feed"
+        view = self._everywhere.view
+        if view is None:
+            raise NotCaughtUp("the view of all partitions is not whole yet")
+        return view
+
+    @property
+    def name(self) -> str:
+        """The service's."""
+        return self._service.name
 
     def require(self, item: Item) -> None:
         """NotCaughtUp unless the item is ours at this moment; asked before every write."""
         if not self.owner.may_act(item.partition):
             raise NotCaughtUp(f"partition {item.partition} is not ours at the moment")
 
+    def shown(self) -> dict[str, object]:
+        """What `/debug/state` says of a plane."""
+        waiting = self.worker.waiting
+        return {
+            "owned": sorted(self.owner.held),
+            "members": self.owner.members,
+            "whole": self._whole,
+            "dirty": len(waiting),
+            "next": [str(item) for item in waiting[:SHOWN]],
+            "oldest_wait_seconds": round(self.worker.oldest_wait_seconds, 3),
+            "waiting_for_own_writes": self.fence.held,
+        }
+
+    def doubt(self, partition: int | Literal["*"]) -> None:
+        """A view was read anew: its keys are compared with the API server's before the next act."""
+        self.fence.doubt(lambda item: partition in ("*", item.partition))
+
+    def mark(self, item: Item, cause: Headers) -> None:
+        """There is something to do for an item because of a message with these headers."""
+        self._passes.caused(item, cause)
+        self.worker.mark(item)
+
     async def _acquired(self, partition: int) -> None:
         assert self._group is not None
         self.counts.acquired += 1
-        self.fence.forget(lambda item: item.partition == partition)
-        self.worker.admit(lambda item: item.partition == partition)
-        filters = [f"{STATE_PREFIX}.{partition}.{source.word}.>" for source in self._service.sources]
-        feed = Feed(self._bus, filters, self._service.sources, _Ear(self, partition))
+        self._forget(partition)
+        self._open.add(partition)
+        sources = self._service.sources
+        feed = self._feed(partition, sources, _Ear(self, self._items_of(partition), _words(sources)))
         self._feeds[partition] = (feed, self._group.create_task(feed.run()))
 
     async def _released(self, partition: int) -> None:
         """Finish the passes that run, start no more, and stop listening."""
         self.counts.released += 1
+        self._open.discard(partition)
         limit_seconds = 0.8 * self._shape.times.drain_seconds  # the rest is for the feed to end
         if not await self.worker.drain(lambda item: item.partition == partition, limit_seconds=limit_seconds):
             self.counts.late_drains += 1
+            self._moves.drained_late()
         _, task = self._feeds.pop(partition)
         task.cancel()
         await asyncio.wait([task])
-        self.fence.forget(lambda item: item.partition == partition)
+        self._forget(partition)
 
-    def changed(self, partition: int, word: str, *states: Held[Any] | None) -> None:
-        """Mark every key that the states of an object are about."""
-        for held in states:
-            for key in self._service.marks(word, held) if held else ():
-                self.worker.mark(Item(partition, key))
+    def _forget(self, partition: int) -> None:
+        for part in (self.fence, self.worker, self._passes):
+            part.forget(lambda item: item.partition == partition)
 
-    def saw(self, seen: Seen) -> None:
-        """Let go on what waited for this."""
-        for item in self.fence.saw(seen):
-            self.worker.mark(item)
+    def _passed(self, ended: PassEnded[Item]) -> None:
+        self._passes.tell(ended)
+        self._service.passed(ended)
+
+    @property
+    def _whole(self) -> int:
+        """How many of our partitions have a view."""
+        return sum(1 for feed, _ in self._feeds.values() if feed.view)
+
+    def _items_of(self, partition: int) -> "Items":
+        return lambda word, held: (Item(partition, key) for key in self._service.marks(word, held))
+
+    def _items_anywhere(self, wide: Wide) -> "Items":
+        def items(word: str, held: Held[Any]) -> Iterator[Item]:
+            for partition, (feed, _) in self._feeds.items():
+                keys = wide.marks(word, held, feed.view) if feed.view else ()
+                yield from (Item(partition, key) for key in keys)
+
+        return items
+
+    def _wide_feed(self, wide: Wide) -> Feed:
+        """A write is seen when the partition's own view shows it: this feed may be ahead of it."""
+        ear = _Ear(self, self._items_anywhere(wide), _words(wide.sources) - _words(self._service.sources))
+        return self._feed("*", wide.sources, ear)
+
+    def _feed(self, partition: int | Literal["*"], sources: Sequence[Source[Any]], ear: "_Ear") -> Feed:
+        filters = [source.channel.filter(partition) for source in sources]
+        ear.partition = partition
+        ear.feed = Feed(self._bus, filters, sources, ear, self._read)
+        return ear.feed
+
+    def _ownership(self) -> Ownership:
+        return Ownership(
+            service=self._service.name,
+            acquired=self._acquired,
+            released=self._released,
+            partitions=self._shape.partitions,
+            times=self._shape.times,
+            moved=self._moves.moved,
+        )
+
+
+Items = Callable[[str, Held[Any]], Iterable[Item]]
 
 
 class _Ear:
-    """Listens to the feed of one partition."""
+    """Listens to one feed: what a change is about is marked, what waited for it goes on."""
 
-    def __init__(self, plane: Plane, partition: int) -> None:
-        self._plane, self._partition = plane, partition
+    def __init__(self, plane: Plane, items: Items, awaited: AbstractSet[str]) -> None:
+        self._plane, self._items, self._awaited = plane, items, awaited
+        self.feed: Feed
+        self.partition: int | Literal["*"]
+
+    def renewed(self) -> None:
+        """Act on nothing that was not compared."""
+        self._plane.doubt(self.partition)
 
     def changed(self, word: str, before: Held[Any] | None, after: Held[Any] | None) -> None:
         """Mark what it is about."""
-        self._plane.changed(self._partition, word, before, after)
+        for held in (before, after):
+            for item in self._items(word, held) if held else ():
+                self._plane.mark(item, self.feed.cause)
 
     def saw(self, seen: Seen) -> None:
         """Let go on what waited for it."""
-        self._plane.saw(seen)
+        if seen.kind in self._awaited:
+            for item in sorted(self._plane.fence.saw(seen)):
+                self._plane.mark(item, self.feed.cause)
 
     def poisoned(self, subject: str, error: str) -> None:
-        """Count it; the feed went on without it."""
+        """Say so; the feed went on without it."""
         self._plane.counts.poisoned += 1
+        log.error("message cannot be read", extra={"subject": subject, "error": error})
+
+
+def _words(sources: Iterable[Source[Any]]) -> set[str]:
+    return {source.word for source in sources}

@@ -1,5 +1,6 @@
 """One pass for one key: see what was written, observe, decide, make sure, act."""
 
+import functools
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -12,6 +13,9 @@ from manta_common.fence import Fence
 from manta_common.keys import Key
 from manta_common.kinds import Kind
 from manta_common.kube.protocol import Kube, Scope
+from manta_common.store import Held
+from manta_common.telemetry.passes import traced_actions
+from manta_common.telemetry.tracing import current_tracing
 
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
@@ -26,35 +30,38 @@ class Children(msgspec.Struct, Generic[K], frozen=True):
     ours: Callable[[View, K], Sequence[Key]]
 
 
-class Settler(msgspec.Struct, Generic[K, A], frozen=True, kw_only=True):
-    """What all reconcilers do in a pass; what differs is given by functions."""
+class Sight(msgspec.Struct, Generic[K], frozen=True, kw_only=True):
+    """A view that may be decided on: never older than our own last write, and right before the first act."""
 
     kube: Kube
     fence: Fence[K]
     view_of: Callable[[K], View | None]
-    decide: Callable[[View, K], Sequence[Phase[A]]]
-    carry_out: Callable[[K, A], Coroutine[Any, Any, None]]
     children: Sequence[Children[K]]
-    at_most: int = AT_MOST
 
-    async def settle(self, key: K) -> None:
-        """Close the gap between what is and what should be, as far as it can be seen."""
+    async def view(self, key: K) -> View:
+        """The view of a key; NotCaughtUp until it shows what was written."""
         view = self.view_of(key)
         if view is None:
             raise NotCaughtUp("the view is not whole yet")
         if self.fence.is_overdue(key):
             await self._verify(key, view)
         self.fence.check(key)
-        phases = [phase for phase in self.decide(view, key) if phase]
-        if not phases:
-            return
+        return view
+
+    async def ensure(self, key: K, view: View) -> None:
+        """Called before acting: after a take-over the API server itself is asked, once."""
         if not self.fence.is_verified(key):
             await self._verify(key, view)
-        await execute(phases, lambda action: self.carry_out(key, action), at_most=self.at_most)
 
     async def _verify(self, key: K, view: View) -> None:
-        """Compare the view with the API server's own list; NotCaughtUp, until it is seen, when something differs."""
+        """Compare the view with the API server's own list; NotCaughtUp, until it is seen, when something differs.
+
+        Also when the view has moved on while we asked: what was decided before knew nothing of that.
+        """
+        before = self._shown(key, view)
         listings = [await self.kube.list_versions(child.kind, child.scope(key)) for child in self.children]
+        if self.view_of(key) is not view:
+            raise NotCaughtUp("the view was replaced while it was compared")
         self.fence.verified(key)
         for child, listing in zip(self.children, listings, strict=True):
             store, listed = view.of(child.source), set[Key]()
@@ -69,3 +76,27 @@ class Settler(msgspec.Struct, Generic[K, A], frozen=True, kw_only=True):
                 if held and place not in listed:
                     self.fence.deleted(key, child.kind, place, uid=held.uid)
         self.fence.check(key)
+        if self._shown(key, view) != before:
+            raise NotCaughtUp("the view has moved on while it was compared")
+
+    def _shown(self, key: K, view: View) -> list[Held[Any] | None]:
+        """The children of a key as the view has them at this moment."""
+        return [view.of(child.source).held(place) for child in self.children for place in child.ours(view, key)]
+
+
+class Settler(Sight[K], Generic[K, A], frozen=True, kw_only=True):
+    """What all reconcilers do in a pass; what differs is given by functions."""
+
+    decide: Callable[[View, K], Sequence[Phase[A]]]
+    carry_out: Callable[[K, A], Coroutine[Any, Any, None]]
+    at_most: int = AT_MOST
+
+    async def settle(self, key: K) -> None:
+        """Close the gap between what is and what should be, as far as it can be seen."""
+        view = await self.view(key)
+        phases = [phase for phase in self.decide(view, key) if phase]
+        if not phases:
+            return
+        await self.ensure(key, view)
+        carry_out = traced_actions(current_tracing(), functools.partial(self.carry_out, key))
+        await execute(phases, carry_out, at_most=self.at_most)

@@ -12,12 +12,13 @@ Index = Callable[[T], Iterable[Hashable]]
 
 
 class Held(msgspec.Struct, Generic[T], frozen=True):
-    """One object with its identity."""
+    """One object with its identity, and the partition where it was last seen."""
 
     key: Key
     uid: str
     version: int
     object: T
+    partition: int = 0
 
 
 class Store(Generic[T]):
@@ -54,7 +55,7 @@ class StoreWriter(Store[T]):
     def put(self, held: Held[T]) -> Held[T] | None:
         """Keep an object unless a newer state of it is kept already; what was kept before."""
         before = self._held.get(held.key)
-        if before and before.uid == held.uid and before.version >= held.version:
+        if before and not _is_news(before, held):
             return before
         if before:
             self._unfile(before)
@@ -80,3 +81,10 @@ class StoreWriter(Store[T]):
         for name, index in self._indices.items():
             for value in set(index(held.object)):
                 yield name, value
+
+
+def _is_news(before: Held[T], held: Held[T]) -> bool:
+    """Whether it is another object, a newer state, or the same state in another partition."""
+    if before.uid != held.uid:
+        return True
+    return held.version > before.version or (held.version == before.version and held.partition != before.partition)

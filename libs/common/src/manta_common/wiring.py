@@ -18,7 +18,7 @@ from manta_common.errors import Retry
 from manta_common.kube.client import Client, connect
 from manta_common.kube.settings import KubeSettings
 from manta_common.parts import Parts
-from manta_common.plane import Means
+from manta_common.plane import Means, Plane
 from manta_common.telemetry.plane import ApiMetrics, BusMetrics
 
 AGAIN_SECONDS = 2.0
@@ -40,10 +40,20 @@ async def connections(config: Config, parts: Parts) -> AsyncIterator[Connections
         connect(kube_settings(config, parts.service), kubeconfig=config.kubeconfig, on_call=calls.called) as kube,
         open_bus(bus_settings(config, parts.service)) as bus,
     ):
-        BusMetrics(parts.metrics, lambda: bus.connected)
+        bus.when_published(BusMetrics(parts.metrics, lambda: bus.connected).published)
         parts.need("nats", lambda: "" if bus.connected else "not connected")
         await _reach(kube)
-        yield Connections(kube, Means(bus=bus, now=kube.now, clock=SystemClock(), chance=random.Random()))
+        yield Connections(
+            kube,
+            Means(
+                bus=bus,
+                now=kube.now,
+                clock=SystemClock(),
+                chance=random.Random(),
+                metrics=parts.metrics,
+                tracing=parts.tracing,
+            ),
+        )
 
 
 class Stoppable(Protocol):
@@ -66,6 +76,13 @@ async def until_stopped(parts: Parts, worker: Stoppable) -> None:
         worker.stop()
 
 
+async def run_plane(parts: Parts, plane: Plane) -> None:
+    """Run a service's plane until the service is told to stop; what it does is shown on `/debug/state`."""
+    parts.show(plane.name, plane.shown)
+    parts.ready()
+    await until_stopped(parts, plane)
+
+
 def bus_settings(config: Config, service: str) -> BusSettings:
     """How to reach NATS."""
     return BusSettings(
@@ -73,6 +90,7 @@ def bus_settings(config: Config, service: str) -> BusSettings:
         name=f"manta-{service}",
         credentials_file=pathlib.Path(config.nats_credentials_file) if config.nats_credentials_file else None,
         ca_file=pathlib.Path(config.nats_ca_file) if config.nats_ca_file else None,
+        replicas=None if config.nats_replicas == "keep" else config.nats_replicas,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
+from manta_common.delays import delay_seconds
 from manta_common.errors import Conflict, MantaError, NotCaughtUp, Rejected, Throttled
 
 K = TypeVar("K", bound=Hashable)
@@ -61,7 +62,7 @@ class Worker(Generic[K]):
         self._timers: list[tuple[float, int, K]] = []
         self._order = itertools.count()
         self._woken = asyncio.Event()
-        self._refused: Callable[[K], bool] = lambda _: False
+        self._accepted: Callable[[K], bool] = lambda _: True
 
     def mark(self, key: K) -> None:
         """There is something to do for this key, now."""
@@ -82,28 +83,32 @@ class Worker(Generic[K]):
                 self._start_passes(group)
                 await self._until_woken()
 
+    def accept(self, accepted: Callable[[K], bool]) -> None:
+        """From now on run passes only for keys of which this is true when it is their turn; others are forgotten."""
+        self._accepted = accepted
+
     async def drain(self, belongs: Callable[[K], bool], *, limit_seconds: float) -> bool:
-        """Start no more passes for these keys and wait for the running ones; whether all ended in time."""
-        refused = self._refused
-        self._refused = lambda key: refused(key) or belongs(key)
+        """Wait for the passes of these keys that run; whether all ended in time."""
         running = [task for key, task in self._running.items() if belongs(key)]
         _, late = await asyncio.wait(running, timeout=limit_seconds) if running else (None, ())
         return not late
 
-    def admit(self, belongs: Callable[[K], bool]) -> None:
-        """Forget all of these keys and take them again from now on."""
-        for key in [key for key in {*self._dirty, *self._failures, *self._due} if belongs(key)]:
-            self._dirty.pop(key, None)
-            self._failures.pop(key, None)
-            self._due.pop(key, None)
+    def forget(self, belongs: Callable[[K], bool]) -> None:
+        """Forget all of these keys, that they failed and that they are due too."""
+        for known in (self._dirty, self._failures, self._due):
+            for key in [key for key in known if belongs(key)]:
+                del known[key]
         self._queue = deque(key for key in self._queue if not belongs(key))
-        refused = self._refused
-        self._refused = lambda key: refused(key) and not belongs(key)
 
     @property
     def depth(self) -> int:
         """How many keys wait for their pass."""
         return len(self._queue)
+
+    @property
+    def waiting(self) -> list[K]:
+        """The keys that wait for their pass, in their order."""
+        return list(self._queue)
 
     @property
     def oldest_wait_seconds(self) -> float:
@@ -121,14 +126,18 @@ class Worker(Generic[K]):
             if len(self._running) >= self._pace.concurrency:
                 return
             key = self._queue.popleft()
-            if self._refused(key):
-                self._dirty.pop(key, None)
+            if not self._accepted(key):
+                self._drop(key)
             elif key in self._running:
                 self._queue.append(key)
             else:
                 self._due.pop(key, None)
                 waited = self._time() - self._dirty.pop(key)
                 self._running[key] = group.create_task(self._pass(key, waited))
+
+    def _drop(self, key: K) -> None:
+        for known in (self._dirty, self._failures, self._due):
+            known.pop(key, None)
 
     async def _pass(self, key: K, waited_seconds: float) -> None:
         started = self._time()
@@ -178,11 +187,10 @@ class Worker(Generic[K]):
         return outcome
 
     def _retry(self, key: K, *, longest: float) -> float:
-        """Later, by twice as much each time, with up to a third of jitter."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        delay = min(longest, self._pace.shortest_delay_seconds * 2.0 ** min(failures, 40))
-        delay *= 1 - self._chance.random() / 3
+        shortest = self._pace.shortest_delay_seconds
+        delay = delay_seconds(failures, shortest=shortest, longest=longest, chance=self._chance.random())
         self._later(key, delay)
         return delay
 

@@ -8,7 +8,8 @@ import msgspec
 from manta_common.api.meta import ObjectMeta
 from manta_common.bus.channel import Channel, State
 from manta_common.partitions import partition_of
-from manta_watcher.outbox import Parcel, Sink
+from manta_common.telemetry.tracing import Headers
+from manta_watcher.outbox import NONE, Parcel, Sink
 from manta_watcher.roots import Place, Roots, parent
 
 TOMBSTONE_SECONDS = 2 * 3600.0
@@ -24,13 +25,20 @@ class Record(msgspec.Struct):
     scopes: int
 
 
+class Waiting(msgspec.Struct):
+    """An object that waits for what it belongs to: since when, and which scopes show it."""
+
+    since: float
+    scopes: int
+
+
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """An object as one scope of a list or watch shows it."""
 
     place: Place
     object: Any
     scope: int  # its bit
-    headers: Mapping[str, str] = {}
+    headers: Headers = NONE
 
     @property
     def metadata(self) -> ObjectMeta:
@@ -49,11 +57,13 @@ class Desk:
         *,
         partitions: int,
         parent: Callable[[str, ObjectMeta], Place | None] = parent,
+        tombstone_seconds: float = TOMBSTONE_SECONDS,
     ) -> None:
         self._sink, self._channels, self._partitions, self._parent = sink, channels, partitions, parent
+        self._tombstone_seconds = tombstone_seconds
         self._book: dict[Place, Record] = {}
         self._roots = Roots()
-        self._withheld: dict[Place, float] = {}
+        self._withheld: dict[Place, Waiting] = {}
 
     @property
     def known(self) -> int:
@@ -68,7 +78,7 @@ class Desk:
     def recall(self, place: Place, record: Record) -> None:
         """This stands in the stream from before. One object that stands in two partitions is buried in one."""
         if place in self._book:
-            self._bury(place, self._book[place])
+            self._bury(place, self._book[place], NONE)
         self._book[place] = record
 
     def see(self, sighting: Sighting, now: float) -> list[Place]:
@@ -82,56 +92,61 @@ class Desk:
         self._publish(sighting, version, now)
         return self._below(place) if news else []
 
-    def vanish(self, place: Place, *, uid: str, version: int, scope: int) -> None:
+    def vanish(self, place: Place, *, uid: str, version: int, scope: int, headers: Headers = NONE) -> None:
         """A scope shows this object no longer; when none does, it is gone."""
         record = self._book.get(place)
         if record is None:
-            self._withheld.pop(place, None)
-            self._roots.remove(place)
+            self.forget(place)
         elif record.uid == uid:
             record.scopes &= ~scope
             if not record.scopes:
                 record.version = max(record.version, version)
-                self._bury(place, record)
+                self._bury(place, record, headers)
                 del self._book[place]
                 self._roots.remove(place)
 
-    def listed(self, kind: str, places: set[Place], *, version: int, scope: int) -> None:
+    def forget(self, place: Place) -> None:
+        """There is no such object; if it was published, whoever shows it will say so."""
+        if place not in self._book:
+            self._withheld.pop(place, None)
+            self._roots.remove(place)
+
+    def listed(self, kind: str, places: set[Place], *, version: int, scope: int, headers: Headers = NONE) -> None:
         """A scope was listed whole: what it does not show has vanished from it."""
         for place, record in list(self._book.items()):
             if place.kind == kind and record.scopes & scope and place not in places:
-                self.vanish(place, uid=record.uid, version=version, scope=scope)
+                self.vanish(place, uid=record.uid, version=version, scope=scope, headers=headers)
 
     def overdue(self, now: float) -> list[Place]:
         """What has waited long enough for what it belongs to; it is to be looked at again and will be published."""
-        found = [place for place, since in self._withheld.items() if now - since >= PATIENCE_SECONDS]
-        for place in found:
-            self._withheld[place] = float("-inf")
-        return found
+        found = {place: one for place, one in self._withheld.items() if now - one.since >= PATIENCE_SECONDS}
+        for waiting in found.values():
+            waiting.since = float("-inf")
+        return list(found)
 
     def _publish(self, sighting: Sighting, version: int, now: float) -> None:
         place, record = sighting.place, self._book.get(sighting.place)
-        since = self._withheld.get(place, now)
-        if record is None and not self._roots.is_complete(place) and since != float("-inf"):
-            self._withheld[place] = since
+        waiting = self._withheld.pop(place, None) or Waiting(now, 0)
+        waiting.scopes |= sighting.scope
+        if record is None and not self._roots.is_complete(place) and waiting.since != float("-inf"):
+            self._withheld[place] = waiting
             return
-        self._withheld.pop(place, None)
         partition = partition_of(self._roots.root(place).key, self._partitions)
         moved = record is not None and record.partition != partition
         if record and not moved and (record.uid, record.version) == (sighting.metadata.uid, version):
             record.scopes |= sighting.scope
             return
-        after = self._bury(place, record) if record and moved else ""
-        scopes = sighting.scope | (record.scopes if record and record.uid == sighting.metadata.uid else 0)
+        after = self._bury(place, record, sighting.headers) if record and moved else ""
+        scopes = waiting.scopes | (record.scopes if record and record.uid == sighting.metadata.uid else 0)
         self._book[place] = Record(partition, sighting.metadata.uid, version, scopes)
         self._sink.put(self._subject(place, partition), self._parcel(sighting, after))
 
-    def _bury(self, place: Place, record: Record) -> str:
+    def _bury(self, place: Place, record: Record, headers: Headers) -> str:
         """Publish a tombstone; its subject."""
         subject = self._subject(place, record.partition)
         state: State[Any] = State(key=place.key, uid=record.uid, version=str(record.version))
         body = self._channels[place.kind].encode(state)
-        self._sink.put(subject, Parcel(body=body, ttl_seconds=TOMBSTONE_SECONDS))
+        self._sink.put(subject, Parcel(body=body, ttl_seconds=self._tombstone_seconds, headers=headers))
         return subject
 
     def _parcel(self, sighting: Sighting, after: str) -> Parcel:

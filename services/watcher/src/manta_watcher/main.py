@@ -2,7 +2,8 @@
 
 import manta_common.config
 from manta_common.parts import Parts
-from manta_common.wiring import connections, until_stopped
+from manta_common.wiring import Connections, connections, until_stopped
+from manta_watcher.metrics import show_metrics
 from manta_watcher.reign import Watcher
 from manta_watcher.session import Task
 
@@ -12,11 +13,16 @@ ABOUT = "Publishes what changes in Kubernetes to NATS. One replica is active, th
 async def main(config: manta_common.config.Config, parts: Parts) -> None:
     """Watch until told to stop."""
     async with connections(config, parts) as found:
-        task = Task(namespaces=config.watch_namespaces, partitions=config.partitions)
-        watcher = Watcher(found.means, found.kube, task)
-        parts.show("watcher", lambda: shown(watcher))
-        parts.ready()
-        await until_stopped(parts, watcher)
+        await watch(found, parts, Task(namespaces=config.watch_namespaces, partitions=config.partitions))
+
+
+async def watch(found: Connections, parts: Parts, task: Task) -> None:
+    """The same with connections that there are already, and with kinds of one's own."""
+    watcher = Watcher(found.means, found.kube, task)
+    parts.show("watcher", lambda: shown(watcher))
+    show_metrics(parts.metrics, watcher)
+    parts.ready()
+    await until_stopped(parts, watcher)
 
 
 def shown(watcher: Watcher) -> dict[str, object]:

@@ -1,16 +1,21 @@
 """Publishes in order per subject, many subjects at once, and only over what this watcher itself wrote last."""
 
 import asyncio
-from collections.abc import Mapping
+import itertools
+import random
 from typing import Protocol
 
 import msgspec
 
-from manta_common.bus.protocol import Bus
+from manta_common.bus.protocol import Bus, Message, StreamState
+from manta_common.delays import delay_seconds
 from manta_common.errors import Conflict, Unreachable
+from manta_common.telemetry.names import PUBLISH_SPAN, TRACE_HEADER, attributes
+from manta_common.telemetry.tracing import Headers, Tracing
 
 AT_ONCE = 512
-FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.05, 2.0
+GRACE_SECONDS = 60.0  # what the server may be late with removing a tombstone
+NONE: Headers = {}
 
 
 class StoodDown(Conflict):
@@ -23,7 +28,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     ttl_seconds: float | None = None
     after: str = ""
-    headers: Mapping[str, str] = {}
+    headers: Headers = NONE
 
 
 class Sink(Protocol):
@@ -36,11 +41,13 @@ class Sink(Protocol):
 class Outbox:
     """Implements `Sink` on a bus. `sequences` is what stands in the stream, by subject."""
 
-    def __init__(self, bus: Bus, sequences: dict[str, int]) -> None:
-        self._bus, self._sequences = bus, sequences
+    def __init__(self, bus: Bus, sequences: dict[str, int], tracing: Tracing | None = None) -> None:
+        self._bus, self._sequences, self._tracing = bus, sequences, tracing or Tracing()
         self._waiting: dict[str, Parcel] = {}
         self._flying: set[str] = set()
+        self._tombstones: dict[str, float] = {}  # until when they stand
         self._woken = asyncio.Event()
+        self._chance = random.Random(0)  # spreads our own tries only, for nobody else writes
 
     @property
     def depth(self) -> int:
@@ -51,6 +58,29 @@ class Outbox:
         """This is to be the last word on the subject; what waited there before is no longer sent."""
         self._waiting[subject] = parcel
         self._woken.set()
+
+    def check(self, message: Message) -> None:
+        """StoodDown when a message of the stream is not one of ours."""
+        ours = self._sequences.get(message.subject, 0) >= message.sequence
+        if not ours and message.subject not in self._flying:
+            raise StoodDown(f"{message.subject} was written by somebody else")
+
+    def is_missing_from(self, stream: StreamState) -> bool:
+        """Whether a stream has lost something that was published and must still stand there."""
+        gone_or_going = self._tombstones.keys() | self._flying
+        standing = [sequence for subject, sequence in self._sequences.items() if subject not in gone_or_going]
+        return len(standing) > stream.messages or min(standing, default=stream.first) < stream.first
+
+    def buried(self, subject: str, *, seconds: float) -> None:
+        """A tombstone stands there for so long; after that nothing of the subject needs to be known."""
+        self._tombstones[subject] = asyncio.get_running_loop().time() + seconds + GRACE_SECONDS
+
+    def forget_expired(self) -> None:
+        """Forget the subjects whose tombstones are gone."""
+        now = asyncio.get_running_loop().time()
+        for subject in [subject for subject, until in self._tombstones.items() if until < now]:
+            if subject not in self._flying:
+                del self._tombstones[subject], self._sequences[subject]
 
     async def run(self) -> None:
         """Publish until cancelled; StoodDown when somebody else has written."""
@@ -74,16 +104,26 @@ class Outbox:
         return found
 
     async def _send(self, subject: str, parcel: Parcel) -> None:
-        delay_seconds = FIRST_DELAY_SECONDS
-        while True:
+        if TRACE_HEADER in parcel.headers:
+            with self._tracing.span(PUBLISH_SPAN, attributes(subject=subject), caused_by=[parcel.headers]):
+                traced = {**parcel.headers, **self._tracing.headers()}
+                await self._insist(subject, msgspec.structs.replace(parcel, headers=traced))
+        else:
+            await self._insist(subject, parcel)
+        self._flying.discard(subject)
+        self._tombstones.pop(subject, None)
+        if parcel.ttl_seconds is not None:
+            self.buried(subject, seconds=parcel.ttl_seconds)
+        self._woken.set()
+
+    async def _insist(self, subject: str, parcel: Parcel) -> None:
+        for failures in itertools.count():
             try:
                 self._sequences[subject] = await self._say(subject, parcel)
-                break
             except Unreachable:
-                await asyncio.sleep(delay_seconds)
-                delay_seconds = min(2 * delay_seconds, LONGEST_DELAY_SECONDS)
-        self._flying.discard(subject)
-        self._woken.set()
+                await asyncio.sleep(delay_seconds(failures, shortest=0.05, longest=2.0, chance=self._chance.random()))
+            else:
+                return
 
     async def _say(self, subject: str, parcel: Parcel) -> int:
         """Publish over what we know to stand there; the sequence. A word of ours that was not confirmed counts too."""

@@ -3,16 +3,18 @@
 import asyncio
 import logging
 
+from manta_common.delays import delay_seconds
 from manta_common.errors import MantaError
 from manta_common.kube.protocol import Kube
 from manta_common.ownership.owner import Owner
 from manta_common.ownership.settings import Ownership, Times
 from manta_common.plane import Means
+from manta_common.telemetry.plane import OwnershipMetrics
 from manta_watcher.session import Session, Tally, Task
 
 SERVICE = "watcher"
 THRONE = 0
-FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.05, 5.0
+LONGEST_DELAY_SECONDS = 5.0
 LOOK_SECONDS = 0.25
 log = logging.getLogger(__name__)
 
@@ -26,8 +28,16 @@ class Watcher:
         self.session: Session | None = None
         self._reigning: asyncio.Task[None] | None = None
         self._group: asyncio.TaskGroup | None = None
+        moves = OwnershipMetrics(
+            means.metrics, SERVICE, owned=lambda: len(self.owner.held), members=lambda: self.owner.members
+        )
         ownership = Ownership(
-            service=SERVICE, acquired=self._acquired, released=self._released, partitions=1, times=times or Times()
+            service=SERVICE,
+            acquired=self._acquired,
+            released=self._released,
+            partitions=1,
+            times=times or Times(),
+            moved=moves.moved,
         )
         self.owner = Owner(means.bus, ownership, clock=means.clock, chance=means.chance)
 
@@ -59,20 +69,20 @@ class Watcher:
 
     async def _reign(self) -> None:
         """Session after session; none is begun or kept up while the throne is not ours for certain."""
-        delay = FIRST_DELAY_SECONDS
+        clock, failures = self._means.clock, 0
         while True:
             if self.owner.may_act(THRONE):
-                began = self._means.clock.monotonic()
+                began = clock.monotonic()
                 await self._one_session()
-                if self._means.clock.monotonic() - began > LONGEST_DELAY_SECONDS:
-                    delay = FIRST_DELAY_SECONDS
-            await self._means.clock.sleep(delay * self._means.chance.uniform(0.7, 1))
-            delay = min(2 * delay, LONGEST_DELAY_SECONDS)
+                failures = 0 if clock.monotonic() - began > LONGEST_DELAY_SECONDS else failures
+            chance = self._means.chance.random()
+            await clock.sleep(delay_seconds(failures, shortest=0.05, longest=LONGEST_DELAY_SECONDS, chance=chance))
+            failures += 1
 
     async def _one_session(self) -> None:
         self.tally.sessions += 1
         self.tally.whole = False
-        self.session = Session(self._kube, self._means.bus, self._task, self.tally)
+        self.session = Session(self._kube, self._means.bus, self._task, self.tally, self._means.tracing)
         try:
             async with asyncio.TaskGroup() as group:
                 session = group.create_task(self.session.run())

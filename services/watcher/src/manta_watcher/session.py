@@ -1,49 +1,42 @@
 """One reign of a watcher: read the stream, list everything, make the stream right and keep it so."""
 
 import asyncio
+import itertools
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
 from manta_common.api.meta import ObjectMeta
-from manta_common.bus.channel import STATE_PREFIX, Channel
+from manta_common.bus.channel import Channel, word_of
 from manta_common.bus.packing import Poison
 from manta_common.bus.protocol import Batch, Bus, Message
+from manta_common.delays import delay_seconds
 from manta_common.errors import Expired, NotFound, Retry, Unreachable
+from manta_common.feed import number
 from manta_common.keys import Key
-from manta_common.kube.protocol import Change, KindMissing, Kube, Scope
+from manta_common.kube.protocol import Change, KindMissing, Kube
 from manta_common.partitions import PARTITIONS
-from manta_watcher.desk import Desk, Record, Sighting
+from manta_common.telemetry.names import WATCH_SPAN, attributes
+from manta_common.telemetry.stamps import stamp
+from manta_common.telemetry.tracing import Headers, Tracing
+from manta_watcher.desk import TOMBSTONE_SECONDS, Desk, Record, Sighting
+from manta_watcher.lines import Line, lines, outline
 from manta_watcher.outbox import Outbox
 from manta_watcher.roots import Place, parent
 from manta_watcher.watched import WATCHED, Watched
 
-FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 0.1, 10.0
 MISSING_KIND_SECONDS = 30.0
 OVERDUE_EVERY_SECONDS = 5.0
+LOOK_SECONDS = 3.0
 log = logging.getLogger(__name__)
 
 
 class StreamReplaced(Unreachable):
     """The stream had to be read anew: what is known of it may be wrong."""
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One scope of one kind, with the bit that stands for it."""
-
-    watched: Watched
-    scope: Scope
-    bit: int
-
-
-class Outline(msgspec.Struct, frozen=True):
-    """What can be read of any object."""
-
-    metadata: ObjectMeta
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +46,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()
     partitions: int = PARTITIONS
     parent: Callable[[str, ObjectMeta], Place | None] = parent
+    tombstone_seconds: float = TOMBSTONE_SECONDS  # a consumer that is cut off for longer reads anew
 
 
 class Tally:
@@ -66,18 +60,28 @@ class Tally:
 class Session:
     """Everything a reign knows; a new reign begins with nothing."""
 
-    def __init__(self, kube: Kube, bus: Bus, task: Task, tally: Tally | None = None) -> None:
-        self._kube, self._bus, self._tally = kube, bus, tally or Tally()
-        self._lines = _lines(task)
+    def __init__(
+        self, kube: Kube, bus: Bus, task: Task, tally: Tally | None = None, tracing: Tracing | None = None
+    ) -> None:
+        self._kube, self._bus, self._tally, self._tracing = kube, bus, tally or Tally(), tracing or Tracing()
+        self._lines = lines(task.watched, task.namespaces)
         kinds = {watched.kind.name: watched.type for watched in task.watched}
         self._channels: dict[str, Channel[Any]] = {word: Channel(word, type_) for word, type_ in kinds.items()}
         self._raws = {word: Channel(word, msgspec.Raw) for word in kinds}
         self._decoders = {word: msgspec.json.Decoder(type_) for word, type_ in kinds.items()}
+        self._tombstone_seconds = task.tombstone_seconds
         self._sequences: dict[str, int] = {}
-        self._outbox = Outbox(bus, self._sequences)
-        self._desk = Desk(self._outbox, self._channels, parent=task.parent, partitions=task.partitions)
+        self._outbox = Outbox(bus, self._sequences, self._tracing)
+        self._desk = Desk(
+            self._outbox,
+            self._channels,
+            partitions=task.partitions,
+            parent=task.parent,
+            tombstone_seconds=task.tombstone_seconds,
+        )
         self._again: asyncio.Queue[Place] = asyncio.Queue()
         self._versions: dict[Line, str] = {}
+        self._chance = random.Random(0)  # spreads our own tries only, for nobody else reigns
 
     @property
     def depth(self) -> int:
@@ -89,6 +93,11 @@ class Session:
         """How many objects are published."""
         return self._desk.known
 
+    @property
+    def withheld(self) -> int:
+        """How many objects wait for what they belong to."""
+        return self._desk.withheld
+
     async def run(self) -> None:
         """Reign until cancelled, or until the stream must be read anew or somebody else writes it."""
         filters = [channel.filter() for channel in self._channels.values()]
@@ -96,7 +105,8 @@ class Session:
             await self._read_stream(batches)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._outbox.run())
-                group.create_task(_guard(batches))
+                group.create_task(self._guard(batches))
+                group.create_task(self._look_after_stream())
                 group.create_task(self._look_again())
                 group.create_task(self._release_overdue())
                 for line in self._lines:
@@ -116,17 +126,26 @@ class Session:
     def _recall(self, message: Message) -> None:
         """Remember one message; one that cannot be read counts as an object that nobody has seen yet."""
         self._sequences[message.subject] = message.sequence
-        word = message.subject.removeprefix(f"{STATE_PREFIX}.").split(".")[1]
-        partition, key = self._channels[word].parse(message.subject)
-        uid, version = "", "0"
         try:
-            state = self._raws[word].decode(message.body)
-            if state.object is None:
-                return
-            uid, version = state.uid, state.version
+            word = word_of(message.subject)
+            partition, key = self._channels[word].parse(message.subject)
         except Poison as error:
-            log.error("message cannot be read", extra={"subject": message.subject, "error": str(error)})  # noqa: TRY400
-        self._desk.recall(Place(word, key), Record(partition, uid, int(version), self._bits(word, key)))
+            self._tell_of(message, error)
+            return
+        uid, version = "", 0
+        try:
+            _, state = self._raws[word].read(message)
+            if state.object is None:
+                self._outbox.buried(message.subject, seconds=self._tombstone_seconds)
+                return
+            uid, version = state.uid, number(state.version)
+        except (Poison, ValueError) as error:
+            self._tell_of(message, error)
+        self._desk.recall(Place(word, key), Record(partition, uid, version, self._bits(word, key)))
+
+    def _tell_of(self, message: Message, error: Exception) -> None:
+        self._tally.unreadable += 1
+        log.error("message cannot be read", extra={"subject": message.subject, "error": str(error)})
 
     def _bits(self, kind: str, key: Key) -> int:
         """The scopes that might show an object."""
@@ -135,12 +154,12 @@ class Session:
 
     async def _list(self, line: Line) -> None:
         """List one scope, however often it takes, and note what it shows and what it does not."""
-        delays = _delays()
+        delays = self._delays()
         while True:
             try:
                 self._versions[line] = await self._list_once(line)
             except KindMissing:
-                self._desk.listed(line.watched.kind.name, set(), version=0, scope=line.bit)
+                self._desk.listed(line.watched.kind.name, set(), version=0, scope=line.bit, headers=self._stamp())
                 self._versions[line] = ""
             except Retry as error:
                 await self._wait(next(delays), "list failed", line, error)
@@ -151,16 +170,17 @@ class Session:
         places, version = set[Place](), ""
         async with aclosing(self._kube.pages(line.watched.kind, msgspec.Raw, line.scope)) as pages:
             async for page in pages:
-                version = version or page.version
+                version, headers = version or page.version, self._stamp()
                 for raw in page.items:
-                    places.add(self._see(line, raw))
-        self._desk.listed(line.watched.kind.name, places, version=int(version), scope=line.bit)
+                    places.add(self._see(line, raw, headers))
+        kind, headers = line.watched.kind.name, self._stamp()
+        self._desk.listed(kind, places, version=int(version), scope=line.bit, headers=headers)
         self._tally.listed += len(places)
         return version
 
     async def _follow(self, line: Line) -> None:
         """Watch one scope for ever; list it again when the version has expired."""
-        delays = _delays()
+        delays = self._delays()
         while True:
             try:
                 if not self._versions[line]:
@@ -168,7 +188,7 @@ class Session:
                     await self._list(line)
                     continue
                 await self._watch(line)
-                delays = _delays()
+                delays = self._delays()
             except Expired:
                 await self._list(line)
             except Retry as error:
@@ -182,48 +202,78 @@ class Session:
                 self._versions[line] = change.version
 
     def _take(self, line: Line, change: Change[msgspec.Raw]) -> None:
-        self._tally.changes += 1
         if change.object is None:
             return
-        if change.type != "DELETED":
-            self._see(line, change.object)
-            return
-        metadata = _outline(change.object)
-        place = _place(line, metadata)
-        self._desk.vanish(place, uid=metadata.uid, version=int(change.version), scope=line.bit)
+        self._tally.changes += 1
+        with self._tracing.span(WATCH_SPAN, attributes(kind=line.watched.kind.name, change=change.type)):
+            if change.type == "DELETED":
+                self._vanish(line, change.object, int(change.version))
+            else:
+                self._see(line, change.object, self._stamp())
 
-    def _see(self, line: Line, raw: msgspec.Raw) -> Place:
+    def _vanish(self, line: Line, raw: msgspec.Raw, version: int) -> None:
+        metadata = outline(raw)
+        place = line.place(metadata)
+        self._desk.vanish(place, uid=metadata.uid, version=version, scope=line.bit, headers=self._stamp())
+
+    def _stamp(self) -> Headers:
+        """What a message carries of what is seen now."""
+        return stamp(self._tracing)
+
+    def _see(self, line: Line, raw: msgspec.Raw, headers: Headers) -> Place:
         """Hand an object to the desk; one that does not fit its type is told of and stays as it was published."""
         try:
             found = self._decoders[line.watched.kind.name].decode(raw)
         except msgspec.ValidationError as error:
             self._tally.unreadable += 1
-            place = _place(line, _outline(raw))
+            place = line.place(outline(raw))
             extra = {"kind": place.kind, "key": str(place.key), "error": str(error)}
             log.error("object cannot be read", extra=extra)  # noqa: TRY400  the trace would say no more
             return place
-        place = _place(line, found.metadata)
-        sighting = Sighting(place=place, object=found, scope=line.bit)
+        place = line.place(found.metadata)
+        sighting = Sighting(place=place, object=found, scope=line.bit, headers=headers)
         for other in self._desk.see(sighting, asyncio.get_running_loop().time()):
             self._again.put_nowait(other)
         return place
 
     async def _look_again(self) -> None:
         """Read objects anew whose place in the stream has changed by what was seen of others."""
-        delays = _delays()
+        delays = self._delays()
         while True:
             place = await self._again.get()
             line = next(line for line in self._lines if line.watched.kind.name == place.kind)
             try:
                 raw = await self._kube.get(line.watched.kind, place.key, msgspec.Raw)
             except NotFound:
+                self._desk.forget(place)
                 continue
             except Retry as error:
                 self._again.put_nowait(place)
                 await self._wait(next(delays), "get failed", line, error)
                 continue
-            self._see(msgspec.structs.replace(line, bit=0), raw)
-            delays = _delays()
+            self._see(msgspec.structs.replace(line, bit=0), raw, self._stamp())
+            delays = self._delays()
+
+    async def _guard(self, batches: AsyncIterator[Batch]) -> None:
+        """Go on reading the stream, to notice when it had to be read anew and when somebody else writes it."""
+        async for batch in batches:
+            if batch.fresh:
+                raise StreamReplaced("the stream was lost or replaced")
+            for message in batch.messages:
+                self._outbox.check(message)
+
+    async def _look_after_stream(self) -> None:
+        """Notice when the stream was emptied: nobody who reads it is told."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self._outbox.forget_expired()
+            try:
+                stream = await self._bus.state()
+            except Retry as error:
+                log.debug("stream cannot be looked at", extra={"error": str(error)})
+                continue
+            if self._outbox.is_missing_from(stream):
+                raise StreamReplaced("the stream has lost something that was in it")
 
     async def _release_overdue(self) -> None:
         """Publish what has waited too long for what it belongs to."""
@@ -232,35 +282,12 @@ class Session:
             for place in self._desk.overdue(asyncio.get_running_loop().time()):
                 self._again.put_nowait(place)
 
+    def _delays(self) -> Iterator[float]:
+        """How long to wait after each failure in a row."""
+        for failures in itertools.count():
+            yield delay_seconds(failures, shortest=0.1, longest=10.0, chance=self._chance.random())
+
     async def _wait(self, seconds: float, what: str, line: Line, error: Retry) -> None:
         extra = {"kind": line.watched.kind.name, "error": str(error), "again_in_seconds": round(seconds, 2)}
         log.warning(what, extra=extra)
         await asyncio.sleep(seconds)
-
-
-async def _guard(batches: AsyncIterator[Batch]) -> None:
-    """Go on reading the stream, only to notice when it had to be read anew."""
-    async for batch in batches:
-        if batch.fresh:
-            raise StreamReplaced("the stream was lost or replaced")
-
-
-def _lines(task: Task) -> list[Line]:
-    scopes = [(watched, scope) for watched in task.watched for scope in watched.scopes(task.namespaces)]
-    return [Line(watched, scope, 1 << number) for number, (watched, scope) in enumerate(scopes)]
-
-
-def _delays() -> Any:
-    """Growing delays with jitter."""
-    delay = FIRST_DELAY_SECONDS
-    while True:
-        yield delay * random.uniform(0.7, 1)
-        delay = min(2 * delay, LONGEST_DELAY_SECONDS)
-
-
-def _outline(raw: msgspec.Raw) -> ObjectMeta:
-    return msgspec.json.decode(raw, type=Outline).metadata
-
-
-def _place(line: Line, metadata: ObjectMeta) -> Place:
-    return Place(line.watched.kind.name, Key(metadata.namespace, metadata.name))

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import random
+from collections import Counter
 from collections.abc import AsyncIterator
 
 from manta_common.ownership.owner import Owner
 from manta_common.ownership.settings import Ownership, Times
-from tests.parts.loop_clock import LoopClock
-from tests.parts.memory_bus import MemoryBus, World
+from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
+from manta_embedded.sim.clock import LoopClock
 
 STEP_SECONDS = 0.05
 
@@ -16,13 +17,21 @@ STEP_SECONDS = 0.05
 class Replica:
     """One replica: what it was told, and when."""
 
-    def __init__(self, world: World, service: str, *, partitions: int, times: Times, drain_seconds: float) -> None:
-        self.bus, self._drain_seconds = MemoryBus(world), drain_seconds
+    def __init__(
+        self, nats: SimulatedNats, service: str, *, partitions: int, times: Times, drain_seconds: float
+    ) -> None:
+        self.bus, self._drain_seconds = SimulatedBus(nats), drain_seconds
         self.told: list[tuple[str, int, float]] = []
+        self.moved: Counter[str] = Counter()
         ownership = Ownership(
-            service=service, acquired=self._acquired, released=self._released, partitions=partitions, times=times
+            service=service,
+            acquired=self._acquired,
+            released=self._released,
+            partitions=partitions,
+            times=times,
+            moved=lambda move: self.moved.update([move]),
         )
-        self.owner = Owner(self.bus, ownership, clock=LoopClock(), chance=random.Random(world.seed()))
+        self.owner = Owner(self.bus, ownership, clock=LoopClock(), chance=random.Random(nats.chance.random()))
         self.running = asyncio.create_task(self.owner.run())
 
     @property
@@ -59,14 +68,14 @@ class Fleet:
 
     def __init__(
         self,
-        world: World,
+        nats: SimulatedNats,
         service: str = "svc",
         *,
         partitions: int = 32,
         drain_seconds: float = 0,
         times: Times | None = None,
     ) -> None:
-        self.world, self.service = world, service
+        self.nats, self.service = nats, service
         self._partitions, self._drain_seconds, self._times = partitions, drain_seconds, times or Times()
         self.replicas: list[Replica] = []
 
@@ -74,7 +83,7 @@ class Fleet:
         """Start further replicas."""
         new = [
             Replica(
-                self.world,
+                self.nats,
                 self.service,
                 partitions=self._partitions,
                 times=self._times,
@@ -122,7 +131,7 @@ class Fleet:
 @contextlib.asynccontextmanager
 async def fleet(**options: object) -> AsyncIterator[Fleet]:
     """A fleet on a bus of its own."""
-    made = Fleet(World(LoopClock()), **options)  # type: ignore[arg-type]
+    made = Fleet(SimulatedNats(LoopClock()), **options)  # type: ignore[arg-type]
     try:
         yield made
     finally:

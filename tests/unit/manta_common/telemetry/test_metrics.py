@@ -135,7 +135,7 @@ def test_a_number_is_written(value: float, text: str) -> None:
 @pytest.mark.parametrize("metric", all_metrics(), ids=lambda metric: metric.name)
 def test_every_name_follows_prometheus_customs(metric: object) -> None:
     declared = next(found for found in all_metrics() if found is metric)
-    assert declared.name.startswith("process_" if declared.foreign else "manta_")
+    assert declared.name.startswith(("process_", "kuberay_") if declared.foreign else "manta_")
     assert declared.name.endswith("_total") == (declared.type == "counter")
     assert bool(declared.bounds) == (declared.type == "histogram")
     assert declared.meaning.endswith(".")

@@ -19,7 +19,7 @@ from manta_common.telemetry.passes import MOST_CAUSES, Passes, traced_actions
 from manta_common.telemetry.tracing import Tracing
 from manta_common.worker import Worker
 from tests.unit.manta_common.telemetry.parse import samples
-from tests.unit.manta_common.telemetry.spans import Kept
+from tests.unit.manta_common.telemetry.spans import Kept, context
 from tests.unit.manta_common.virtual import run
 
 
@@ -147,3 +147,25 @@ def test_without_traces_actions_are_carried_out_by_the_very_function() -> None:
     scene = Scene(Tracing())
     carry_out = scene.carry_out
     assert traced_actions(scene.tracing, carry_out) is carry_out
+
+
+def test_a_pass_that_is_tried_again_stays_in_the_trace_of_its_cause() -> None:
+    kept = Kept()
+    scene = Scene(kept.tracing)
+    with kept.tracing.span("watch"):
+        scene.passes.caused("bad", kept.tracing.headers())
+    run(scene.play("bad"))
+    passes = [span for span in kept.all if span.name == "pass"]
+    assert len(passes) == 2
+    assert {span.parent.span_id for span in passes if span.parent} == {context(kept.spans["watch"]).span_id}
+    assert len(kept.traces()) == 1
+
+
+def test_a_message_that_marks_a_key_twice_is_one_cause() -> None:
+    kept = Kept()
+    scene = Scene(kept.tracing)
+    with kept.tracing.span("watch"):
+        for _ in range(2):
+            scene.passes.caused("good", kept.tracing.headers())
+    run(scene.play("good"))
+    assert not kept.spans["pass"].links

@@ -7,7 +7,7 @@ from opentelemetry.trace import StatusCode
 
 from manta_common.errors import Conflict, NotCaughtUp, Refused
 from manta_common.telemetry import names
-from manta_common.telemetry.tracing import Tracing, current_ids, extract, inject
+from manta_common.telemetry.tracing import Tracing, current_ids, current_tracing, extract, inject
 from tests.unit.manta_common.telemetry.spans import Kept, context
 
 
@@ -16,6 +16,7 @@ def test_without_a_tracer_there_is_nothing() -> None:
     with tracing.span("a"):
         assert tracing.headers() == {}
         assert current_ids() is None
+        assert not current_tracing().on
     assert not tracing.on
     assert tracing.close(1)
 
@@ -53,23 +54,19 @@ def test_headers_without_a_trace_are_no_cause(headers: dict[str, str]) -> None:
     assert kept.spans["alone"].parent is None
 
 
-def test_one_trace_shows_watch_publish_decide_and_write() -> None:
+def test_one_trace_shows_watch_publish_pass_and_write() -> None:
     kept = Kept()
     tracing = kept.tracing
     with tracing.span(names.WATCH_SPAN), tracing.span(names.PUBLISH_SPAN):
         message = tracing.headers()
-    with tracing.span(names.PASS_SPAN, caused_by=[message]):
-        with tracing.span(names.DECIDE_SPAN):
-            pass
-        with tracing.span("action CreatePod"):
-            pass
+    with tracing.span(names.PASS_SPAN, caused_by=[message]), current_tracing().span("action CreatePod"):
+        pass
     assert len(kept.traces()) == 1
     parents = {name: kept.parent(name) for name in kept.spans}
     assert parents == {
         "watch": "",
         "publish": "watch",
         "pass": "publish",
-        "decide": "pass",
         "action CreatePod": "pass",
     }
 

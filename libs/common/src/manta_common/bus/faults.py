@@ -26,6 +26,7 @@ NOT_FOUND = {10014, 10037, 10059}  # consumer, message, stream
 NO_JETSTREAM = {10039, 10076}
 TOO_MANY_REQUESTS = 10167
 SUBJECTS_OVERLAP = 10065
+TOO_FEW_SERVERS = {10005, 10074}  # no suitable peers; not a cluster at all
 RETRY_AFTER_SECONDS = 0.1
 SERVER_TROUBLE = 503  # and above: no leader, no quorum, shutting down; it passes
 

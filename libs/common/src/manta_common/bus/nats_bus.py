@@ -3,7 +3,7 @@
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 
@@ -26,6 +26,9 @@ from manta_common.bus.setup import Setup
 from manta_common.bus.stream import KV_PREFIX, STATE_STREAM, stream_state
 from manta_common.bus.window import Window
 from manta_common.clock import Clock, SystemClock
+from manta_common.errors import MantaError
+
+Published = Callable[[str, float], None]
 
 
 class open_bus:  # noqa: N801  it is used like a function: `async with open_bus(settings) as bus`
@@ -79,6 +82,7 @@ class NatsBus:
         self._limit_seconds = settings.publish_limit_seconds
         self._window = Window(messages=settings.window_messages, size=settings.window_bytes)
         self._services: list[MicroService] = []
+        self._published: Published = _ignore
         self._restoring: asyncio.Task[None] | None = None
         connection.when_missing(self._restore)
         connection.greet(self._look_after)
@@ -98,18 +102,20 @@ class NatsBus:
         headers: Mapping[str, str] | None = None,
     ) -> int:
         """Write the last word on a subject, if its last sequence is `expect` (0: there is none); the new sequence."""
-        sent = dict(headers) if headers else {}
-        if expect is not None:
-            sent[EXPECTED_SEQUENCE] = str(expect)
-        if ttl_seconds is not None:
-            sent[TIME_TO_LIVE] = f"{math.ceil(ttl_seconds)}s"
-        size = len(body)
-        await self._window.enter(size)
+        began, outcome = self._clock.monotonic(), "cancelled"
         try:
-            answer = await self._connection.ask(subject, body, limit_seconds=self._limit_seconds, headers=sent or None)
+            sequence = await self._publish(subject, body, _publish_headers(headers, expect, ttl_seconds))
+            outcome = "ok"
+        except MantaError as error:
+            outcome = type(error).__name__
+            raise
         finally:
-            self._window.leave(size)
-        return acknowledged(answer, subject)
+            self._published(outcome, self._clock.monotonic() - began)
+        return sequence
+
+    def when_published(self, told: Published) -> None:
+        """Have a function told of every publish: how it ended (`ok` or the error's name) and how long it took."""
+        self._published = told
 
     async def last(self, subject: str) -> Message | None:
         """The last word on a subject, or None; never older than what was acknowledged before."""
@@ -157,6 +163,15 @@ class NatsBus:
         if self._restoring:
             self._restoring.cancel()
 
+    async def _publish(self, subject: str, body: bytes, headers: Mapping[str, str] | None) -> int:
+        size = len(body)
+        await self._window.enter(size)
+        try:
+            answer = await self._connection.ask(subject, body, limit_seconds=self._limit_seconds, headers=headers)
+        finally:
+            self._window.leave(size)
+        return acknowledged(answer, subject)
+
     async def _look_after(self, life: Life) -> None:
         """On a new life of the connection: NATS may have been wiped."""
         self._restoring = self._tasks.create_task(self._setup.restore(life))
@@ -166,3 +181,18 @@ class NatsBus:
         life = self._connection.current
         if life and subject.startswith((STATE_PREFIX, KV_PREFIX)) and self._setup.is_due():
             self._restoring = self._tasks.create_task(self._setup.restore(life))
+
+
+def _publish_headers(
+    headers: Mapping[str, str] | None, expect: int | None, ttl_seconds: float | None
+) -> dict[str, str] | None:
+    sent = dict(headers) if headers else {}
+    if expect is not None:
+        sent[EXPECTED_SEQUENCE] = str(expect)
+    if ttl_seconds is not None:
+        sent[TIME_TO_LIVE] = f"{math.ceil(ttl_seconds)}s"
+    return sent or None
+
+
+def _ignore(_outcome: str, _seconds: float) -> None:
+    """Nobody wants to know."""

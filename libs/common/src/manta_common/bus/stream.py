@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manta_common.bus.channel import STATE_PREFIX
-from manta_common.bus.faults import SUBJECTS_OVERLAP
+from manta_common.bus.faults import SUBJECTS_OVERLAP, TOO_FEW_SERVERS
 from manta_common.bus.jetstream import Stream, call
 from manta_common.bus.life import Life
 from manta_common.bus.protocol import MEMBERS, SHARDS, StreamState
@@ -95,6 +95,8 @@ async def _write(life: Life, verb: str, config: Config) -> None:
 def _hopeless(name: str, verb: str, error: Refused) -> Misconfigured:
     if error.reason == str(SUBJECTS_OVERLAP):
         fix = "another stream takes these subjects; remove it or its subjects"
+    elif error.reason in map(str, TOO_FEW_SERVERS):
+        fix = "there are fewer NATS servers than MANTA_NATS_REPLICAS asks for; add servers, or ask for fewer"
     else:
         fix = f"give the account more room, or remove the stream with `nats stream rm {name}`: Manta fills it again"
     return Misconfigured(f"NATS does not {verb.lower()} the stream {name}: {error}; {fix}")

@@ -49,6 +49,11 @@ class Owner:
         """The partitions that are ours, those that are being drained too."""
         return frozenset(self._holdings)
 
+    @property
+    def members(self) -> int:
+        """How many replicas of the service are alive, as far as we know."""
+        return len(self._roster.living)
+
     def may_act(self, partition: int) -> bool:
         """Whether the partition is ours at this moment, for certain."""
         holding = self._holdings.get(partition)
@@ -142,7 +147,7 @@ class Owner:
         """Those that nobody owns who is alive. Our list of the living may lag behind: the bucket itself is asked."""
         owners = {partition: self._shards.of(partition).owner for partition in partitions}
         unknown = set(owners.values()) - self._roster.living - {FREE, name}
-        dead = {owner for owner in unknown if await self._is_dead(owner)}
+        dead = {owner for owner in sorted(unknown) if await self._is_dead(owner)}
         return [partition for partition, owner in owners.items() if owner in {FREE, name, *dead}]
 
     async def _is_dead(self, owner: str) -> bool:
@@ -152,12 +157,14 @@ class Owner:
             return False
 
     async def _claim(self, partition: int, name: str, tasks: asyncio.TaskGroup) -> None:
+        before = self._shards.of(partition).owner
         try:
             revision = await self._shards.claim(partition, name)
         except Retry as error:
             log.debug("a claim failed", extra={"partition": partition, "error": str(error)})
             return
         if name == self._membership.name and not self._stopping.is_set():
+            self._ownership.moved("claimed" if before in (FREE, name) else "taken_over")
             holding = self._holdings[partition] = _Holding(partition, name, revision)
             holding.keeping = tasks.create_task(self._keep(holding))
 
@@ -172,7 +179,9 @@ class Owner:
         except TimeoutError:
             log.warning("a partition was not drained in time", extra=where)
         del self._holdings[holding.partition]
-        if holding.member == self._membership.name:
+        is_ours = holding.member == self._membership.name
+        self._ownership.moved("released" if is_ours else "lost")
+        if is_ours:
             await self._free(holding.partition, holding.revision)
         log.info("released a partition", extra=where)
         self._changed.set()

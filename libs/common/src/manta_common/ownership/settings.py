@@ -20,11 +20,16 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: float = 10
 
 
+def _ignore(_move: str) -> None:
+    """Nobody wants to know."""
+
+
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """What a service shares among its replicas, and whom to tell.
 
     `acquired` returns when the partition is being worked on, `released` when nothing of it is under way any more;
-    `released` is cut off after `times.drain_seconds`. Both must not raise.
+    `released` is cut off after `times.drain_seconds`. Both must not raise. `moved` is for telemetry: a partition was
+    `claimed` or `taken_over` from a dead replica, `released` or `lost` because our membership had lapsed.
     """
 
     service: str
@@ -32,3 +37,4 @@ class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     released: Told
     partitions: int = PARTITIONS
     times: Times = Times()
+    moved: Callable[[str], None] = _ignore

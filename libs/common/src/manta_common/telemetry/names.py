@@ -23,11 +23,29 @@ CALL_OUTCOMES = (
     "refused",
     "unreachable",
     "rejected",
+    "kind_missing",
     "cancelled",
 )
 MOVES = ("claimed", "taken_over", "released", "lost")
-PUBLISH_OUTCOMES = ("ok", "conflict", "unreachable")
+PUBLISH_OUTCOMES = ("ok", "conflict", "refused", "throttled", "unreachable", "nobody_there", "cancelled")
 VERIFY_CAUSES = ("taken_over", "overdue")
+
+DASHBOARD_CALLS = (
+    "get",
+    "list",
+    "submit",
+    "stop",
+    "delete",
+    "logs",
+    "get-applications",
+    "put-applications",
+    "version",
+)
+DASHBOARD_OUTCOMES = ("ok", "unreachable", "unauthorised", "refused", "cancelled")
+BREAKER_STATES = ("closed", "half_open", "open")
+CACHE_RESULTS = ("hit", "miss", "shared")
+FOLLOWED = ("clusters", "jobs")
+REPORT_OUTCOMES = ("published", "unchanged", "conflict", "buried")
 
 PASSES = counter(
     "manta_passes_total",
@@ -40,31 +58,35 @@ PASS_WAIT_SECONDS = histogram("manta_pass_wait_seconds", "How long keys waited f
 QUEUE_DEPTH = gauge("manta_queue_depth", "Keys that wait for a pass.", _WORKER)
 QUEUE_OLDEST_SECONDS = gauge("manta_queue_oldest_wait_seconds", "How long the oldest of them has waited.", _WORKER)
 
-FENCE_HELD = gauge("manta_fence_held_keys", "Keys that wait until the feed shows their own last write.")
+FENCE_HELD = gauge("manta_fence_held_keys", "Keys that wait until the feed shows their own last write.", _WORKER)
 FENCE_WAIT_SECONDS = histogram(
-    "manta_fence_wait_seconds", "How long it took until the feed showed a write of ours.", bounds=_SHORT
+    "manta_fence_wait_seconds", "How long it took until the feed showed a write of ours.", _WORKER, bounds=_SHORT
 )
 FENCE_VERIFIED = counter(
     "manta_fence_verifications_total",
     "Views that were compared with the API server's before acting, by why.",
+    _WORKER,
     Label("cause", VERIFY_CAUSES),
 )
 
-FEED_MESSAGES = counter("manta_feed_messages_total", "Messages taken from the feed.", _KIND)
+FEED_MESSAGES = counter("manta_feed_messages_total", "Messages taken from the feed.", _WORKER, _KIND)
 FEED_LAG_SECONDS = histogram(
-    "manta_feed_lag_seconds", "From when the watcher saw a change to when it was in our store.", bounds=_SHORT
+    "manta_feed_lag_seconds", "From when the watcher saw a change to when it was in our store.", _WORKER, bounds=_SHORT
 )
-FEED_REPLAYS = counter("manta_feed_replays_total", "Readings begun, at first or anew after a loss.")
-FEED_POISON = counter("manta_feed_poison_total", "Messages that could not be read and were left out.", _KIND)
+FEED_REPLAYS = counter("manta_feed_replays_total", "Readings begun, at first or anew after a loss.", _WORKER)
+FEED_POISON = counter("manta_feed_poison_total", "Messages that could not be read and were left out.", _WORKER, _KIND)
 FEED_PARTITIONS = gauge(
-    "manta_feed_partitions", "Partitions that are read, by how far.", Label("state", ("replaying", "ready"))
+    "manta_feed_partitions", "Partitions that are read, by how far.", _WORKER, Label("state", ("replaying", "ready"))
 )
 
-PARTITIONS_OWNED = gauge("manta_partitions_owned", "Partitions that this replica owns.")
+PARTITIONS_OWNED = gauge("manta_partitions_owned", "Partitions that this replica owns.", _WORKER)
 PARTITIONS_MOVED = counter(
-    "manta_partitions_moved_total", "Partitions that came or went, by how.", Label("move", MOVES)
+    "manta_partitions_moved_total", "Partitions that came or went, by how.", _WORKER, Label("move", MOVES)
 )
-MEMBERS = gauge("manta_members", "Live replicas of this service, as this one sees them.")
+DRAINED_LATE = counter(
+    "manta_partitions_drained_late_total", "Partitions that were let go while a pass of theirs still ran.", _WORKER
+)
+MEMBERS = gauge("manta_members", "Live replicas of this service, as this one sees them.", _WORKER)
 
 API_CALLS = counter(
     "manta_api_calls_total",
@@ -74,10 +96,69 @@ API_CALLS = counter(
     Label("outcome", CALL_OUTCOMES),
 )
 API_CALL_SECONDS = histogram(
-    "manta_api_call_seconds", "How long calls to the API server took.", Label("verb", VERBS), bounds=_LONG
+    "manta_api_call_seconds",
+    "How long calls to the API server took, with what our own limit held them back.",
+    Label("verb", VERBS),
+    bounds=_LONG,
 )
-API_LIMIT_SECONDS = histogram(
-    "manta_api_limit_wait_seconds", "How long calls were held back by our own limit.", bounds=_SHORT
+
+_CLUSTER = (Label("name"), Label("namespace"), Label("uid"))
+CLUSTER_INFO = foreign(gauge("kuberay_cluster_info", "1 for each RayCluster.", *_CLUSTER, Label("owner_kind")))
+CLUSTER_PROVISIONED = foreign(
+    gauge(
+        "kuberay_cluster_condition_provisioned",
+        "1 for each RayCluster, by whether all its pods were ready once.",
+        *_CLUSTER,
+        Label("condition"),
+    )
+)
+CLUSTER_PROVISIONED_SECONDS = foreign(
+    gauge(
+        "kuberay_cluster_provisioned_duration_seconds",
+        "From the creation of a RayCluster until all its pods were ready for the first time.",
+        *_CLUSTER,
+    )
+)
+
+WATCHER_ACTIVE = gauge("manta_watcher_active", "1 while this replica is the one that publishes.")
+WATCHER_WHOLE = gauge("manta_watcher_whole", "1 while everything was listed and is being watched.")
+WATCHER_SESSIONS = counter("manta_watcher_sessions_total", "How often everything was listed from the beginning.")
+WATCHER_LISTED = counter("manta_watcher_listed_objects_total", "Objects that lists showed.")
+WATCHER_CHANGES = counter("manta_watcher_changes_total", "Changes that watches showed.")
+WATCHER_UNREADABLE = counter("manta_watcher_unreadable_total", "Objects and messages that could not be read.")
+WATCHER_OBJECTS = gauge("manta_watcher_objects", "Objects that are published.")
+WATCHER_WITHHELD = gauge("manta_watcher_withheld_objects", "Objects that wait for what they belong to.")
+WATCHER_WAITING = gauge("manta_watcher_waiting_messages", "Messages that wait to be published, or for the answer.")
+
+DASHBOARD_REQUESTS = counter(
+    "manta_dashboard_requests_total",
+    "Requests to Ray's dashboards; `refused` is any answer of Ray's that is an error, also that there is no such job.",
+    Label("call", DASHBOARD_CALLS),
+    Label("outcome", DASHBOARD_OUTCOMES),
+)
+DASHBOARD_REQUEST_SECONDS = histogram(
+    "manta_dashboard_request_seconds",
+    "How long requests to dashboards took, with the wait for their turn.",
+    Label("call", DASHBOARD_CALLS),
+    bounds=_SHORT,
+)
+DASHBOARD_POLL_LAG_SECONDS = histogram(
+    "manta_dashboard_poll_lag_seconds", "How much later than due polls began.", bounds=_SHORT
+)
+DASHBOARD_FOLLOWED = gauge(
+    "manta_dashboard_followed", "Clusters that are polled by this replica, and their jobs.", Label("what", FOLLOWED)
+)
+DASHBOARD_BREAKERS = gauge(
+    "manta_dashboard_breakers", "Dashboards by the state of their breaker.", Label("state", BREAKER_STATES)
+)
+DASHBOARD_CACHE = counter(
+    "manta_dashboard_cache_total",
+    "Questions answered by what is known (`hit`), by asking (`miss`), or together with an equal one (`shared`).",
+    Label("result", CACHE_RESULTS),
+)
+DASHBOARD_CONNECTIONS = gauge("manta_dashboard_connections", "Open connections to dashboards.")
+DASHBOARD_REPORTS = counter(
+    "manta_dashboard_reports_total", "Reports by what became of them.", Label("outcome", REPORT_OUTCOMES)
 )
 
 BUS_PUBLISHES = counter(
@@ -101,11 +182,11 @@ START_TIME = foreign(gauge("process_start_time_seconds", "When the process start
 WATCH_SPAN: Final = "watch"
 PUBLISH_SPAN: Final = "publish"
 PASS_SPAN: Final = "pass"
-DECIDE_SPAN: Final = "decide"
 ACTION_SPAN: Final = "action"  # followed by the action's class
 
 ERROR_ATTRIBUTE: Final = "error.type"
 
+SEEN_HEADER: Final = "Manta-Seen"  # when the watcher or the gateway saw it, in seconds since 1970
 TRACE_HEADER: Final = "traceparent"  # https://www.w3.org/TR/trace-context/
 
 

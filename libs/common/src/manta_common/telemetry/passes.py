@@ -1,8 +1,9 @@
 """All that the passes of one worker tell: metrics, a span for each pass and action, and values on their log lines."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
+from manta_common.errors import Retry
 from manta_common.telemetry import names
 from manta_common.telemetry.logs import set_log_values
 from manta_common.telemetry.metrics import Registry
@@ -38,11 +39,11 @@ class Passes(Generic[K]):
         self._took.observe(ended.took_seconds)
         self._waited.observe(ended.waited_seconds)
 
-    def caused(self, key: K, headers: Mapping[str, str]) -> None:
+    def caused(self, key: K, headers: Headers) -> None:
         """A message with these headers made the key dirty: its pass belongs to the message's trace."""
         if self._tracing.on and names.TRACE_HEADER in headers:
             causes = self._causes.setdefault(key, [])
-            if len(causes) < MOST_CAUSES:
+            if len(causes) < MOST_CAUSES and headers not in causes:
                 causes.append(headers)
 
     def forget(self, belongs: Callable[[K], bool]) -> None:
@@ -58,9 +59,13 @@ class Passes(Generic[K]):
             set_log_values(**values)  # until the end of the task: the worker gives each pass one of its own
             if not self._tracing.on:
                 return await work(key)
-            causes = self._causes.pop(key, ())
-            with self._tracing.span(names.PASS_SPAN, names.attributes(**values), caused_by=causes, last=True):
-                return await work(key)
+            causes = self._causes.pop(key, [])
+            try:
+                with self._tracing.span(names.PASS_SPAN, names.attributes(**values), caused_by=causes, last=True):
+                    return await work(key)
+            except Retry:  # what it was asked for is still to be done
+                self._causes[key] = [*causes, *self._causes.get(key, ())][:MOST_CAUSES]
+                raise
 
         return run
 

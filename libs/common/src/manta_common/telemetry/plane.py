@@ -20,7 +20,6 @@ class ApiMetrics:
     def __init__(self, registry: Registry, kinds: Iterable[str] = (), verbs: Iterable[str] = names.VERBS) -> None:
         self._calls, self._seconds = registry.numbers(names.API_CALLS), registry.distributions(names.API_CALL_SECONDS)
         self._calls.expect(kind=kinds, verb=verbs)
-        self.held_back = registry.distributions(names.API_LIMIT_SECONDS).at().observe  # seconds
 
     def called(self, verb: str, kind: str, outcome: str, seconds: float) -> None:
         """A call has ended, well (`ok`) or with an error of this name; given to the client as it is."""
@@ -43,51 +42,60 @@ class BusMetrics:
 
 
 class FeedMetrics:
-    """What is read from the bus."""
+    """What one worker's feeds read from the bus."""
 
-    def __init__(self, registry: Registry, kinds: Iterable[str] = ()) -> None:
+    def __init__(self, registry: Registry, worker: str, kinds: Iterable[str] = ()) -> None:
+        self._worker, self._partitions = worker, registry.numbers(names.FEED_PARTITIONS)
         self._messages, self._poison = registry.numbers(names.FEED_MESSAGES), registry.numbers(names.FEED_POISON)
-        self._partitions = registry.numbers(names.FEED_PARTITIONS)
-        self.replayed = registry.numbers(names.FEED_REPLAYS).at().add
-        self.lagged = registry.distributions(names.FEED_LAG_SECONDS).at().observe  # seconds
+        self.replayed = registry.numbers(names.FEED_REPLAYS).at(worker).add
+        self.lagged = registry.distributions(names.FEED_LAG_SECONDS).at(worker).observe  # seconds
         for family in (self._messages, self._poison):
-            family.expect(kind=kinds)
+            family.expect(worker=[worker], kind=kinds)
 
     def took(self, kind: str) -> None:
         """A message is in the store."""
-        self._messages.at(kind).add()
+        self._messages.at(self._worker, kind).add()
 
     def left_out(self, kind: str) -> None:
         """A message could not be read."""
-        self._poison.at(kind).add()
+        self._poison.at(self._worker, kind).add()
 
-    def partitions(self, *, replaying: int, ready: int) -> None:
-        """How many partitions are read, and how many of them are whole."""
-        self._partitions.at("replaying").set(replaying)
-        self._partitions.at("ready").set(ready)
+    def watch(self, *, replaying: Callable[[], int], ready: Callable[[], int]) -> None:
+        """Show how many partitions are being read, and how many are whole."""
+        self._partitions.read(replaying, self._worker, "replaying")
+        self._partitions.read(ready, self._worker, "ready")
 
 
 class FenceMetrics:
     """Keys held back until their own writes are seen."""
 
-    def __init__(self, registry: Registry, held: Callable[[], int]) -> None:
-        registry.numbers(names.FENCE_HELD).read(held)
-        self._verified = registry.numbers(names.FENCE_VERIFIED)
-        self.waited = registry.distributions(names.FENCE_WAIT_SECONDS).at().observe  # seconds
+    def __init__(self, registry: Registry, worker: str, held: Callable[[], int]) -> None:
+        registry.numbers(names.FENCE_HELD).read(held, worker)
+        self._worker, self._verified = worker, registry.numbers(names.FENCE_VERIFIED)
+        self._verified.expect(worker=[worker])
+        self._waits = registry.distributions(names.FENCE_WAIT_SECONDS).at(worker)
+
+    def waited(self, seconds: float) -> None:
+        """A write has come back after so long."""
+        self._waits.observe(seconds)
 
     def verified(self, cause: str) -> None:
         """A view was compared with the API server's; `names.VERIFY_CAUSES`."""
-        self._verified.at(cause).add()
+        self._verified.at(self._worker, cause).add()
 
 
 class OwnershipMetrics:
     """Which partitions this replica owns, and how they come and go."""
 
-    def __init__(self, registry: Registry, *, owned: Callable[[], int], members: Callable[[], int]) -> None:
-        registry.numbers(names.PARTITIONS_OWNED).read(owned)
-        registry.numbers(names.MEMBERS).read(members)
-        self._moved = registry.numbers(names.PARTITIONS_MOVED)
+    def __init__(
+        self, registry: Registry, worker: str, *, owned: Callable[[], int], members: Callable[[], int]
+    ) -> None:
+        registry.numbers(names.PARTITIONS_OWNED).read(owned, worker)
+        registry.numbers(names.MEMBERS).read(members, worker)
+        self._worker, self._moved = worker, registry.numbers(names.PARTITIONS_MOVED)
+        self._moved.expect(worker=[worker])
+        self.drained_late = registry.numbers(names.DRAINED_LATE).at(worker).add
 
     def moved(self, move: str, count: int = 1) -> None:
         """Partitions came or went; `names.MOVES`."""
-        self._moved.at(move).add(count)
+        self._moved.at(self._worker, move).add(count)

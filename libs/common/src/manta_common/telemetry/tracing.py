@@ -1,6 +1,7 @@
 """Spans by OpenTelemetry, carried from service to service in message headers; without a tracer all of it is nothing."""
 
 import contextlib
+import functools
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,6 +20,7 @@ Headers = Mapping[str, str]
 Attributes = Mapping[str, AttributeValue]
 _NONE: Headers = {}
 _NOTHING = contextlib.nullcontext()
+_CURRENT = contexts.create_key("manta-tracing")
 
 
 class Tracing:
@@ -38,7 +40,11 @@ class Tracing:
         """A span around a block, in the trace of its first cause and linked to the others; see `_Span` for `last`."""
         if self._tracer is None:
             return _NOTHING
-        return _Span(self._tracer, name, attributes=attributes, caused_by=caused_by, last=last)
+        causes = [cause for headers in caused_by if (cause := extract(headers))]
+        parent = trace.set_span_in_context(trace.NonRecordingSpan(causes[0]), contexts.Context()) if causes else None
+        links = [trace.Link(cause) for cause in causes[1:]]
+        start = functools.partial(self._tracer.start_span, name, parent, attributes=attributes, links=links)
+        return _Span(self, start, last=last)
 
     def headers(self) -> Headers:
         """What a message must carry so that its receiver can go on with the current trace."""
@@ -47,6 +53,12 @@ class Tracing:
     def close(self, limit_seconds: float) -> bool:
         """Send what is left, for so long at most; whether all of it was sent."""
         return self._close(limit_seconds) if self._close else True
+
+
+def current_tracing() -> Tracing:
+    """The tracing of the span we are in, for whoever makes spans below it; outside of one, none."""
+    found = contexts.get_value(_CURRENT)
+    return found if isinstance(found, Tracing) else Tracing()
 
 
 def inject() -> Headers:
@@ -74,26 +86,13 @@ def current_ids() -> tuple[str, str] | None:
 class _Span:
     """A span around a block. The `last` one of a task stays current after its end, for the task's last log lines."""
 
-    def __init__(
-        self,
-        tracer: trace.Tracer,
-        name: str,
-        *,
-        attributes: Attributes | None,
-        caused_by: Sequence[Headers],
-        last: bool,
-    ) -> None:
-        causes = [cause for headers in caused_by if (cause := extract(headers))]
-        parent = trace.set_span_in_context(trace.NonRecordingSpan(causes[0]), contexts.Context()) if causes else None
-        links = [trace.Link(cause) for cause in causes[1:]]
-        self._start: Callable[[], trace.Span] = lambda: tracer.start_span(
-            name, parent, attributes=attributes, links=links
-        )
-        self._last = last
+    def __init__(self, tracing: Tracing, start: Callable[[], trace.Span], *, last: bool) -> None:
+        self._tracing, self._start, self._last = tracing, start, last
 
     def __enter__(self) -> None:
         self._span = self._start()
-        self._token = contexts.attach(trace.set_span_in_context(self._span))
+        around = contexts.set_value(_CURRENT, self._tracing)
+        self._token = contexts.attach(trace.set_span_in_context(self._span, around))
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         if not self._last:

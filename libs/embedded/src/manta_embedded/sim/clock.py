@@ -5,13 +5,16 @@ from contextlib import AbstractAsyncContextManager
 
 
 class LoopClock:
-    """Time as the event loop has it."""
+    """Time as the event loop has it; implements `manta_common.clock.Clock`."""
 
     def monotonic(self) -> float:
+        """Seconds since the loop began."""
         return asyncio.get_running_loop().time()
 
     async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
         await asyncio.sleep(seconds)
 
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        """A block that may take so many seconds; TimeoutError after that."""
         return asyncio.timeout(seconds)

@@ -1,0 +1,216 @@
+"""An event loop in virtual time: what is ready runs in an order that a seed chooses, and waiting costs nothing.
+
+No thread, no socket and no clock of the machine is in it, so the same seed gives the same run. The only things of
+asyncio's that depend on addresses in memory are sets of tasks; here a task's hash is the number of its making.
+"""
+
+import asyncio
+import heapq
+import itertools
+import logging
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from contextvars import Context, ContextVar
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from manta_embedded.sim.errors import Deadlock, OutOfSteps, OutOfTime
+
+T = TypeVar("T")
+STALE_TIMERS = 1000
+log = logging.getLogger(__name__)
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """When a run has gone on for too long: seconds of virtual time, and callbacks."""
+
+    seconds: float = 24 * 3600
+    steps: int = 5_000_000
+
+
+class Lane:
+    """All that one service runs; a held lane stands still, as a stopped process does, while time goes on."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.backlog: list[_Step | _Timer] = []
+
+
+LANE: ContextVar[Lane | None] = ContextVar("lane", default=None)
+
+
+class _Step(asyncio.Handle):
+    """A callback that is ready."""
+
+    lane: Lane | None
+
+
+class _Timer(asyncio.TimerHandle):
+    """A callback that will be ready at a time."""
+
+    lane: Lane | None
+
+
+class _Task(asyncio.Task[T]):
+    """A task whose hash is the same in every run."""
+
+    def __init__(self, number: int, work: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop, **more: Any) -> None:
+        self._number = number  # first, for the hash is asked for while the task is made
+        super().__init__(work, loop=loop, **more)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """Jumps to the next timer when nothing is ready; Deadlock when there is none either."""
+
+    def __init__(self, chance: random.Random | None = None, limits: Limits | None = None) -> None:
+        super().__init__()
+        self.set_debug(False)  # asyncio's debugging is about real time
+        self._chance, self._limits = chance or random.Random(0), limits or Limits()
+        self._steps: list[_Step | _Timer] = []
+        self._timers: list[tuple[float, int, _Timer]] = []
+        self._numbers, self._stale, self._now = itertools.count(), 0, 0.0
+        self._held: dict[Lane, None] = {}
+        self._failure: BaseException | None = None
+        self.steps = 0
+
+    def time(self) -> float:
+        """Seconds of virtual time since the loop was made."""
+        return self._now
+
+    def hold(self, lane: Lane) -> None:
+        """Let a lane stand still."""
+        lane.held = True
+        self._held[lane] = None
+
+    def release(self, lane: Lane) -> None:
+        """Let a held lane go on with all that became ready meanwhile."""
+        lane.held = False
+        self._held.pop(lane, None)
+        self._steps += lane.backlog
+        lane.backlog.clear()
+
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> _Step:  # type: ignore[override]
+        """Have a callback run at this time, in any order with the others."""
+        step = _Step(callback, args, self, context)
+        step.lane = LANE.get() if context is None else context.get(LANE)
+        self._steps.append(step)
+        return step
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> _Timer:
+        """Have a callback run at a time."""
+        timer = _Timer(when, callback, args, self, context)
+        timer.lane = LANE.get() if context is None else context.get(LANE)
+        heapq.heappush(self._timers, (when, next(self._numbers), timer))
+        return timer
+
+    def create_task(  # type: ignore[override]
+        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+    ) -> asyncio.Task[T]:
+        """A task of this loop."""
+        number = next(self._numbers)
+        return _Task(number, coro, self, name=name or f"task-{number}", context=context)
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> _Step:
+        """The same as `call_soon`: there is one thread only."""
+        return self.call_soon(callback, *args, context=context)
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> NoReturn:  # type: ignore[override]
+        """Refused: threads would make runs differ."""
+        raise RuntimeError(f"there are no threads in virtual time; {func} asks for one")
+
+    def call_exception_handler(self, context: Mapping[str, Any]) -> None:
+        """An error in a callback ends the run; one that nobody asked for is logged."""
+        error = context.get("exception")
+        if "handle" in context and error is not None:
+            self._failure = error
+        else:
+            log.error("error that nobody awaited", extra={"about": context.get("message")}, exc_info=error)
+
+    def end(self) -> None:
+        """Cancel what is left, wait for it, and close; the limits of the run don't count any more."""
+        self._limits = Limits(seconds=float("inf"), steps=self.steps + Limits().steps)
+        for lane in tuple(self._held):
+            self.release(lane)
+        try:
+            left = sorted(asyncio.all_tasks(self), key=hash)
+            for task in left:
+                task.cancel()
+            if left:
+                self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self.run_until_complete(self.shutdown_asyncgens())
+        finally:
+            self.close()
+
+    def _run_once(self) -> None:
+        """Asyncio's loop calls this until it is told to stop: one callback."""
+        if self.steps >= self._limits.steps:
+            raise OutOfSteps(f"more than {self._limits.steps} steps, and time has only come to {self._now:.3f} s")
+        step = self._next()
+        if step.lane is not None and step.lane.held:
+            step.lane.backlog.append(step)
+            return
+        self.steps += 1
+        if not step.cancelled():
+            step._run()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _next(self) -> _Step | _Timer:
+        """One of those that are ready now, chosen by the seed."""
+        ready = self._steps
+        if not ready:
+            self._jump()
+        last = len(ready) - 1
+        if last:
+            chosen = int(self._chance.random() * (last + 1))
+            ready[chosen], ready[last] = ready[last], ready[chosen]
+        return ready.pop()
+
+    def _jump(self) -> None:
+        """Move time on to the next timer; every timer of that time becomes ready."""
+        while self._timers and self._timers[0][2].cancelled():
+            heapq.heappop(self._timers)
+        if not self._timers:
+            raise Deadlock(f"nothing is ready and no timer is set at {self._now:.3f} s; {self._waiting()}")
+        self._now = max(self._now, self._timers[0][0])
+        if self._now > self._limits.seconds:
+            raise OutOfTime(f"virtual time ran out after {self._limits.seconds:g} s; {self._waiting()}")
+        while self._timers and self._timers[0][0] <= self._now:
+            self._steps.append(heapq.heappop(self._timers)[2])
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Asyncio tells of a timer that was cancelled; they are thrown away when they are many."""
+        self._stale += 1
+        if self._stale > STALE_TIMERS:
+            self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
+            heapq.heapify(self._timers)
+            self._stale = 0
+
+    def _waiting(self) -> str:
+        """Where every task waits, for the message of an error."""
+        tasks = sorted(asyncio.all_tasks(self), key=hash)
+        places = [f"{task.get_name()} in {_place(task)}" for task in tasks]
+        return f"waiting: {'; '.join(places) or 'nobody'}"
+
+
+def run(work: Coroutine[Any, Any, T], *, chance: random.Random | None = None, limits: Limits | None = None) -> T:
+    """Run a coroutine in virtual time, and end whatever it has left running."""
+    loop = VirtualLoop(chance, limits)
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        loop.end()
+
+
+def _place(task: asyncio.Task[Any]) -> str:
+    frames = task.get_stack(limit=1)
+    return f"{frames[0].f_code.co_qualname}, line {frames[0].f_lineno}" if frames else "its end"

@@ -1,0 +1,55 @@
+"""A reading of the simulated stream."""
+
+import asyncio
+from collections.abc import Sequence
+
+from manta_common.bus.protocol import Batch
+from manta_embedded.sim.link import Link
+from manta_embedded.sim.stream import Stream, matcher
+
+
+class Replay:
+    """The last words, then what comes. A reader that is late finds only the last word on each subject.
+
+    After a lost connection or stream it begins anew.
+    """
+
+    def __init__(self, link: Link, stream: Stream, subjects: Sequence[str]) -> None:
+        self._link, self._stream, self._wants = link, stream, matcher(subjects)
+        self._begun: tuple[int, int] | None = None
+        self._read = self._goal = 0
+        self._woken = asyncio.Event()
+        link.listen(self._woken.set)
+        stream.listen(self._woken.set)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._link.ignore(self._woken.set)
+        self._stream.ignore(self._woken.set)
+
+    def __aiter__(self) -> "Replay":
+        return self
+
+    async def __anext__(self) -> Batch:
+        while True:
+            await self._link.until_connected()
+            self._woken.clear()
+            batch = self._next()
+            if batch is not None:
+                return batch
+            await self._woken.wait()
+            await self._link.ways.lag()
+
+    def _next(self) -> Batch | None:
+        """What is there to be passed on; nothing of other subjects, unless it is to say that all has been read."""
+        life = (self._link.life, self._stream.life)
+        fresh = life != self._begun
+        if fresh:
+            self._begun, self._read, self._goal = life, 0, self._stream.last
+        catching_up = fresh or self._read < self._goal
+        found = [message for message in self._stream.after(self._read) if self._wants(message.subject)]
+        portion = found[: self._link.ways.portion()]
+        self._read = portion[-1].sequence if len(portion) < len(found) else self._stream.last
+        if not portion and not catching_up:
+            return None
+        return Batch(messages=tuple(portion), fresh=fresh, caught_up=self._read >= self._goal)

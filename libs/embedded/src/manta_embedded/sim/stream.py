@@ -1,0 +1,118 @@
+"""The simulated NATS' memory: the last message on each subject, in order, some of them for a while only."""
+
+import heapq
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+
+from manta_common.bus.faults import too_large
+from manta_common.bus.protocol import Message
+from manta_common.clock import Clock
+from manta_common.errors import Conflict
+
+LARGEST_BODY = 8 * 1024 * 1024
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Stream:
+    """The last message on each subject. `life` is another one after everything was lost."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.last = self.life = 0
+        self.created_at = EPOCH
+        self._messages: dict[str, Message] = {}  # in the order of their sequences
+        self._ends: list[tuple[float, int, str]] = []
+        self._expires_at: dict[str, float] = {}
+        self._listeners: dict[Callable[[], None], None] = {}
+
+    def write(self, message: Message, expect: int | None, ttl_seconds: float | None) -> int:
+        """Store a message under the next sequence; Conflict when the subject's last one is not the expected."""
+        if len(message.body) > LARGEST_BODY:
+            raise too_large(message.subject)
+        before = self.find(message.subject)
+        if expect is not None and expect != (before.sequence if before else 0):
+            raise Conflict(f"{message.subject} is not at {expect}")
+        self.last += 1
+        self.remove(message.subject)
+        self._messages[message.subject] = Message(
+            subject=message.subject, body=message.body, sequence=self.last, headers=dict(message.headers)
+        )
+        if ttl_seconds is not None:
+            expires_at = self._expires_at[message.subject] = self._clock.monotonic() + ttl_seconds
+            heapq.heappush(self._ends, (expires_at, self.last, message.subject))
+        self.notify()
+        return self.last
+
+    def find(self, subject: str) -> Message | None:
+        """The last message on a subject."""
+        self._expire()
+        return self._messages.get(subject)
+
+    def living(self) -> dict[str, Message]:
+        """What has not expired, in order."""
+        self._expire()
+        return dict(self._messages)
+
+    def after(self, sequence: int) -> list[Message]:
+        """What was written since and is still the last word, in order."""
+        self._expire()
+        return list(self._later(sequence))[::-1]
+
+    def remove(self, subject: str) -> None:
+        """Remove a message without a trace."""
+        self._messages.pop(subject, None)
+        self._expires_at.pop(subject, None)
+
+    def wipe(self) -> None:
+        """Lose everything, as a NATS does whose disk was wiped."""
+        self.last, self.life = 0, self.life + 1
+        self.created_at = EPOCH + timedelta(seconds=self._clock.monotonic(), microseconds=self.life)
+        self._messages.clear()
+        self._expires_at.clear()
+        self.notify()
+
+    @property
+    def next_end_at(self) -> float | None:
+        """When the next message expires."""
+        self._expire()
+        return self._ends[0][0] if self._ends else None
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Have a function called after every change, but not when something expires."""
+        self._listeners[listener] = None
+
+    def ignore(self, listener: Callable[[], None]) -> None:
+        """Call it no more."""
+        self._listeners.pop(listener, None)
+
+    def notify(self) -> None:
+        """Wake everybody who listens."""
+        for listener in tuple(self._listeners):
+            listener()
+
+    def _later(self, sequence: int) -> Iterator[Message]:
+        for message in reversed(self._messages.values()):
+            if message.sequence <= sequence:
+                return
+            yield message
+
+    def _expire(self) -> None:
+        while self._ends and (self._ends[0][0] <= self._clock.monotonic() or self._is_stale(*self._ends[0])):
+            expires_at, sequence, subject = heapq.heappop(self._ends)
+            if not self._is_stale(expires_at, sequence, subject):
+                self.remove(subject)
+
+    def _is_stale(self, expires_at: float, sequence: int, subject: str) -> bool:
+        """Whether another message has taken its place."""
+        return self._expires_at.get(subject) != expires_at or self._messages[subject].sequence != sequence
+
+
+def matcher(patterns: Sequence[str]) -> Callable[[str], object]:
+    """Tells whether a subject is one of those that some patterns of NATS mean."""
+    return re.compile("|".join(_expression(pattern) for pattern in patterns)).fullmatch
+
+
+def _expression(pattern: str) -> str:
+    words = {"*": r"[^.]+", ">": r".+"}
+    return r"\.".join(words.get(token) or re.escape(token) for token in pattern.split("."))
