@@ -1,0 +1,79 @@
+"""The addresses and ports of services: each is given once."""
+
+import ipaddress
+import random
+
+from manta_common.kinds import SERVICE
+from manta_embedded.store.changes import Event
+from manta_embedded.store.errors import Cause
+from manta_embedded.store.objects import Obj, at_path
+from manta_embedded.store.schema import faults
+
+NETWORK = "10.96.0.0/14"
+NODE_PORTS = range(30000, 32768)
+STORAGE = (SERVICE.group, SERVICE.plural)
+EXPOSED = ("NodePort", "LoadBalancer")
+
+
+class Addresses:
+    """Knows which addresses and node ports are in use by the services that are stored."""
+
+    def __init__(self, rng: random.Random, network: str = NETWORK) -> None:
+        self._rng = rng
+        network_ = ipaddress.ip_network(network)
+        self._first, self._count = int(network_.network_address) + 1, network_.num_addresses - 2
+        self._used: set[str] = set()
+        self._ports: set[int] = set()
+
+    def note(self, event: Event) -> None:
+        """Take notice of a commit."""
+        if event.storage != STORAGE:
+            return
+        if event.old is not None:
+            self._used.discard(at_path(event.old, "spec.clusterIP"))
+            self._ports.difference_update(_node_ports(event.old))
+        if event.type != "DELETED":
+            self._used.add(at_path(event.new, "spec.clusterIP"))
+            self._ports.update(_node_ports(event.new))
+
+    def complete(self, service: Obj) -> Obj:
+        """A service with an address of its own and the ports that it needs on nodes, where its type has such."""
+        spec = dict(service["spec"])
+        if spec["type"] != "ExternalName":
+            spec["clusterIP"] = spec.get("clusterIP") or self._free_address()
+            spec["clusterIPs"] = [spec["clusterIP"]]
+        if spec["type"] in EXPOSED and spec.get("ports"):
+            spec["ports"] = [port if port.get("nodePort") else self._with_port(port) for port in spec["ports"]]
+        return {**service, "spec": spec}
+
+    def carried(self, old: Obj, service: Obj) -> Obj:
+        """A changed service: what was given once stays, where the change does not say otherwise."""
+        was, spec = old["spec"], service["spec"]
+        if spec["type"] == "ExternalName" or spec.get("clusterIP") or not was.get("clusterIP"):
+            return service
+        kept = {name: was[name] for name in ("clusterIP", "clusterIPs") if name in was}
+        return {**service, "spec": {**spec, **kept}}
+
+    def refusal(self, service: Obj) -> Cause | None:
+        """What is wrong with the address that a new service asks for."""
+        wanted = at_path(service, "spec.clusterIP")
+        if wanted in (None, "", "None") or wanted not in self._used:
+            return None
+        why = f"failed to allocate IP {wanted}: provided IP is already allocated"
+        return faults.invalid("spec.clusterIPs", [wanted], why)
+
+    def _free_address(self) -> str:
+        while True:
+            address = str(ipaddress.ip_address(self._first + self._rng.randrange(self._count)))
+            if address not in self._used:
+                return address
+
+    def _with_port(self, port: Obj) -> Obj:
+        free = [number for number in NODE_PORTS if number not in self._ports]
+        number = self._rng.choice(free)
+        self._ports.add(number)
+        return {**port, "nodePort": number}
+
+
+def _node_ports(service: Obj) -> set[int]:
+    return {port["nodePort"] for port in at_path(service, "spec.ports") or () if port.get("nodePort")}

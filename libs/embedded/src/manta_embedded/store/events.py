@@ -1,0 +1,26 @@
+"""The two faces of an event: that of events.k8s.io/v1, which is stored, and that of the core group."""
+
+from manta_embedded.store.objects import Obj
+
+CORE_NAMES = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+OWN_NAMES = {core: own for own, core in CORE_NAMES.items()}
+
+
+def from_core(event: Obj) -> Obj:
+    """An event of the core group as it is stored."""
+    found = {OWN_NAMES.get(name, name): value for name, value in event.items()}
+    return {**found, "apiVersion": "events.k8s.io/v1"}
+
+
+def to_core(event: Obj) -> Obj:
+    """A stored event as the core group shows it."""
+    found = {CORE_NAMES.get(name, name): value for name, value in event.items()}
+    return {**found, "apiVersion": "v1"}

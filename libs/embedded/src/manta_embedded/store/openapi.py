@@ -1,0 +1,98 @@
+"""The fields of the built-in kinds and how their lists merge, from the file beside this one.
+
+The file is made anew from what an API server has at /openapi/v3 (one document for each group):
+
+    python -m manta_embedded.store.openapi DOCUMENT...
+"""
+
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from manta_common import kinds
+from manta_common.kinds import Kind
+from manta_embedded.store.shapes import ANYTHING, Shape
+
+FILE = "kubernetes.json"
+PREFIX = "#/components/schemas/"
+KEPT = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
+ROOTS = {
+    "": "Pod Service ConfigMap Secret ServiceAccount Namespace Node Event PersistentVolumeClaim ResourceQuota",
+    "batch": "Job",
+    "rbac.authorization.k8s.io": "Role RoleBinding ClusterRole ClusterRoleBinding",
+    "networking.k8s.io": "Ingress NetworkPolicy",
+    "events.k8s.io": "Event",
+    "coordination.k8s.io": "Lease",
+    "discovery.k8s.io": "EndpointSlice",
+    "scheduling.k8s.io": "PriorityClass",
+}
+
+
+def builtin_shape(kind: Kind) -> Shape:
+    """The shape of a built-in kind; that of a CRD has no end and is left open."""
+    return ANYTHING if kind == kinds.CRD else Shape({"$ref": _definition(kind.group, kind.kind)}, _stored())
+
+
+def taken_from(documents: Iterable[Mapping[str, Any]]) -> bytes:
+    """The file as it should be by these OpenAPI documents: one definition a line."""
+    published: dict[str, Any] = {}
+    for document in documents:
+        published |= document["components"]["schemas"]
+    found: dict[str, Any] = {}
+    waiting = [_definition(group, kind) for group, words in ROOTS.items() for kind in words.split()]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = _trimmed(published[name])
+            waiting.extend(_references(found[name]))
+    lines = (b'"%s":%s' % (name.encode(), msgspec.json.encode(found[name])) for name in sorted(found))
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
+
+
+@functools.cache
+def _stored() -> dict[str, Any]:
+    text = resources.files("manta_embedded.store").joinpath(FILE).read_bytes()
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _definition(group: str, kind: str) -> str:
+    return f"io.k8s.api.{group.split('.', maxsplit=1)[0] or 'core'}.v1.{kind}"
+
+
+def _trimmed(node: Mapping[str, Any]) -> dict[str, Any]:
+    reference = node.get("$ref") or next((member["$ref"] for member in node.get("allOf", ())), None)
+    found: dict[str, Any] = {name: node[name] for name in KEPT if name in node}
+    if reference:
+        return {**found, "$ref": reference.removeprefix(PREFIX)}
+    if isinstance(node.get("default"), str | int) and node["default"]:
+        found["default"] = node["default"]
+    if "properties" in node:
+        found["properties"] = {name: _trimmed(child) for name, child in sorted(node["properties"].items())}
+    for inner in ("items", "additionalProperties"):
+        if inner in node:
+            found[inner] = _trimmed(node[inner])
+    return found
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"]
+        for child in node.values():
+            yield from _references(child)
+
+
+def main(paths: Sequence[str]) -> int:
+    """Write the file anew from documents."""
+    documents = [msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any]) for path in paths]
+    Path(__file__).with_name(FILE).write_bytes(taken_from(documents))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,148 @@
+"""What the server makes of an object before it is stored: metadata that is not the writer's, parts that are kept."""
+
+from typing import Any
+
+from manta_common.keys import Key
+from manta_embedded.store import errors
+from manta_embedded.store.kinds import Served
+from manta_embedded.store.objects import Obj, metadata
+
+OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again"
+NOT_GIVEN = (
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+)
+NOT_KEPT = ("selfLink", "managedFields")
+KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+NO_STATUS_ON_CREATE = frozenset(("resourcequotas", "nodes"))  # built-in kinds that take a status when created
+
+
+def typed(served: Served, body: Any) -> Obj:
+    """A body that says what it is; 400 when it is something else."""
+    if not isinstance(body, dict):
+        raise errors.bad_request("the object provided is unrecognized: a JSON object is needed")
+    kind = served.kind
+    if served.custom:
+        _check_custom(served, body)
+    named = (body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind)
+    if named != (kind.api_version, kind.kind):
+        raise errors.bad_request(
+            f"the API version in the data ({named[0]}) does not match the expected API version ({kind.api_version})"
+            if named[1] == kind.kind
+            else f'{named[1]} in version "{named[0].rpartition("/")[2]}" cannot be handled as a {kind.kind}'
+        )
+    if body.get("apiVersion") and body.get("kind"):
+        return body
+    return {**body, "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+def _check_custom(served: Served, body: Obj) -> None:
+    for field, name in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not body.get(field):
+            raise errors.bad_request(f"Object '{name}' is missing in '{served.kind.kind}'")
+
+
+def created(served: Served, namespace: str, body: Obj) -> Obj:
+    """A new object as its writer may have it; name, uid and times are still missing."""
+    meta = {name: value for name, value in metadata(body).items() if name not in NOT_GIVEN and value is not None}
+    given = meta.get("namespace", "")
+    if served.kind.namespaced:
+        if given and given != namespace:
+            raise errors.bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = namespace
+    found = {**body, "metadata": meta}
+    if served.status and "status" in found and served.kind.plural not in NO_STATUS_ON_CREATE:
+        del found["status"]
+    return found
+
+
+def updated(served: Served, old: Obj, body: Obj, subresource: str) -> Obj:
+    """A changed object: what is not the writer's, or not of this subresource, is as it was."""
+    if subresource == "status":
+        body = _status_only(served, old, body)
+    elif served.status and subresource != "finalize":
+        body = _without_status(old, body)
+    return {**body, "metadata": _kept_metadata(old, body)}
+
+
+def check_key(served: Served, key: Key, body: Obj) -> None:
+    """The body is of the object at the path; 400 when it is of another."""
+    meta = metadata(body)
+    name, namespace = meta.get("name", ""), meta.get("namespace", "")
+    if name and name != key.name:
+        raise errors.bad_request(f"the name of the object ({name}) does not match the name on the URL ({key.name})")
+    if namespace and served.kind.namespaced and namespace != key.namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def check_version(served: Served, old: Obj, body: Obj) -> None:
+    """The body is of the newest version, where it names one, and of the same object; 409 when it is not."""
+    was, meta = metadata(old), metadata(body)
+    if meta.get("uid") and meta["uid"] != was["uid"]:
+        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {was['uid']}"
+        raise errors.conflict(served, was["name"], why)
+    version = meta.get("resourceVersion")
+    if version and version != was["resourceVersion"]:
+        raise errors.conflict(served, was["name"], OPTIMISTIC_LOCK)
+
+
+def next_generation(served: Served, old: Obj, new: Obj) -> int | None:
+    """The generation after a change; None for kinds that have none."""
+    before: int | None = metadata(old).get("generation")
+    if before is None or not served.generation:
+        return before
+    ignored = ("metadata", "status") if served.status else ("metadata",)
+    changed = any(old.get(part) != new.get(part) for part in {**old, **new} if part not in ignored)
+    return before + 1 if changed else before
+
+
+def is_same(old: Obj, new: Obj) -> bool:
+    """Whether nothing changed, but for what a write always changes."""
+    if len(old) != len(new):
+        return False
+    if any(new[part] != old.get(part, _NOTHING) for part in new if part != "metadata"):
+        return False
+    before, after = old["metadata"], new["metadata"]
+    if before is after:
+        return True
+    return {**before, **_ALWAYS_NEW} == {**after, **_ALWAYS_NEW}
+
+
+_NOTHING = object()
+_ALWAYS_NEW = {"resourceVersion": "", "managedFields": None}
+
+
+def _kept_metadata(old: Obj, body: Obj) -> Obj:
+    was = metadata(old)
+    meta = {name: value for name, value in metadata(body).items() if value is not None and name not in NOT_KEPT}
+    for field in KEPT:
+        if field in was:
+            meta[field] = was[field]
+        else:
+            meta.pop(field, None)
+    meta["name"] = was["name"]
+    if "namespace" in was:
+        meta["namespace"] = was["namespace"]
+    meta["resourceVersion"] = was["resourceVersion"]
+    return meta
+
+
+def _status_only(served: Served, old: Obj, body: Obj) -> Obj:
+    """Custom resources take nothing but the status there, built-in kinds also labels and annotations."""
+    meta = old["metadata"] if served.custom else metadata(body)
+    found = {**old, "metadata": meta}
+    found.pop("status", None)
+    return {**found, "status": body["status"]} if "status" in body else found
+
+
+def _without_status(old: Obj, body: Obj) -> Obj:
+    found = {name: value for name, value in body.items() if name != "status"}
+    return {**found, "status": old["status"]} if "status" in old else found

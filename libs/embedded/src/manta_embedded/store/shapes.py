@@ -1,0 +1,88 @@
+"""How the parts of an object merge: which maps and lists are one value, which lists are sets or have keys."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+ListType = Literal["atomic", "set", "map"]
+Schema = Mapping[str, Any]
+METADATA: Schema = {
+    "properties": {
+        "finalizers": {"x-kubernetes-list-type": "set"},
+        "ownerReferences": {
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["uid"],
+            "items": {"x-kubernetes-map-type": "atomic"},
+        },
+    }
+}
+
+
+class Shape:
+    """The shape of one value by its OpenAPI schema; what the schema does not tell is a granular map or an atomic list.
+
+    Shapes of parts are made when they are asked for, so that a schema may refer to itself.
+    """
+
+    __slots__ = ("_definitions", "_fields", "_items", "_schema")
+
+    def __init__(self, schema: Schema, definitions: Mapping[str, Schema]) -> None:
+        reference = schema.get("$ref")
+        self._schema = {**definitions[reference], **schema} if reference else schema
+        self._definitions = definitions
+        self._fields: dict[str, Shape] = {}
+        self._items: Shape | None = None
+
+    def field(self, name: str) -> "Shape":
+        """The shape of a field of a map."""
+        found = self._fields.get(name)
+        if found is None:
+            schema = self._schema.get("properties", {}).get(name) or self._schema.get("additionalProperties")
+            found = Shape(schema, self._definitions) if isinstance(schema, Mapping) else ANYTHING
+            self._fields[name] = found
+        return found
+
+    @property
+    def items(self) -> "Shape":
+        """The shape of every item of a list."""
+        if self._items is None:
+            schema = self._schema.get("items")
+            self._items = Shape(schema, self._definitions) if schema else ANYTHING
+        return self._items
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether a map is one value."""
+        return self._schema.get("x-kubernetes-map-type") == "atomic"
+
+    @property
+    def list_type(self) -> ListType:
+        """How a list merges."""
+        found: ListType = self._schema.get("x-kubernetes-list-type", "atomic")
+        return found
+
+    @property
+    def list_keys(self) -> tuple[str, ...]:
+        """The fields by which the items of a list of type `map` are told apart."""
+        return tuple(self._schema.get("x-kubernetes-list-map-keys", ()))
+
+    def key_of(self, item: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """What tells an item of a list of type `map` apart; a key that is left out has its default."""
+        return tuple((key, item.get(key, self.items.field(key).default)) for key in self.list_keys)
+
+    @property
+    def default(self) -> Any:
+        """The value that counts where none is given."""
+        return self._schema.get("default")
+
+    def declares(self, name: str) -> bool:
+        """Whether a field has a name in the schema; it is then a part of its map rather than an entry in it."""
+        return name in self._schema.get("properties", ())
+
+
+ANYTHING = Shape({}, {})
+
+
+def custom(schema: Schema) -> Shape:
+    """The shape of a custom resource; its schema says nothing of apiVersion, kind and metadata."""
+    always = {"apiVersion": {}, "kind": {}, "metadata": METADATA}
+    return Shape({**schema, "properties": {**schema.get("properties", {}), **always}}, {})

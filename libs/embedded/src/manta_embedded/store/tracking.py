@@ -1,0 +1,92 @@
+"""How a write changes who holds which fields."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from manta_common.kube.protocol import Apply
+from manta_embedded.store import errors, managers
+from manta_embedded.store.applying import Application, applied
+from manta_embedded.store.fieldsets import Path
+from manta_embedded.store.kinds import Served
+from manta_embedded.store.managers import ManagedFields, Manager, Managers, Update
+from manta_embedded.store.objects import EMPTY, Obj, metadata
+from manta_embedded.store.writers import Writer
+
+Track = Callable[[Obj | None, Obj], ManagedFields]
+BLANK: Obj = {"metadata": {}, "spec": {}, "status": {}}  # built-in kinds have these parts even when they are empty
+NEVER_APPLIED = ("creationTimestamp", "generation", "resourceVersion", "selfLink", "uid", "managedFields")
+
+
+class Write(msgspec.Struct, frozen=True, eq=False):
+    """A write as far as fields are held: which part it is of, what it does to their managers, and whether it does."""
+
+    subresource: str
+    track: Track
+    touches: bool = False
+
+
+def by_updater(served: Served, writer: Writer, given: Obj, time: str, subresource: str = "") -> Write:
+    """A create, an update or a patch: the writer holds what it changes."""
+    manager = Manager("Update", writer.manager, subresource, served.kind.api_version)
+    stated = None if subresource else metadata(given).get("managedFields")
+
+    def track(old: Obj | None, new: Obj) -> ManagedFields:
+        held = _held(old, stated)
+        if old is not None and held.is_empty():
+            return held
+        before = old if old is not None else EMPTY if served.custom else BLANK
+        ignored = _ignored(served, subresource)
+        return held.updated(
+            Update(old=before, new=new, shape=served.shape, manager=manager, time=time, ignored=ignored)
+        )
+
+    return Write(subresource, track, isinstance(stated, list) and stated != [])
+
+
+def by_applier(served: Served, patch: Apply, old: Obj | None, time: str, subresource: str) -> tuple[Obj, Write]:
+    """An apply: the object as the applier wants it, and who holds what then."""
+    config = patch.body
+    assert isinstance(config, dict)
+    if metadata(config).get("managedFields") is not None:
+        raise errors.bad_request("metadata.managedFields must be nil")
+    application = Application(
+        config=_bare(config),
+        shape=served.shape,
+        manager=Manager("Apply", patch.manager, subresource),
+        api_version=served.kind.api_version,
+        time=time,
+        force=patch.force,
+        ignored=_ignored(served, subresource),
+    )
+    before: Managers = old["metadata"]["managedFields"].managers() if old else {}
+    live = _bare(served.shown(old)) if old else {}
+    new, after = applied(live, before, application)
+    kept = {name: value for name, value in metadata(config).items() if name in ("uid", "resourceVersion")}
+    obj = {**new, "metadata": {**metadata(new), **kept}}
+    touches = {one: held.fields for one, held in before.items()} != {one: held.fields for one, held in after.items()}
+    return obj, Write(subresource, lambda _old, _new: ManagedFields(after), touches)
+
+
+def _held(old: Obj | None, stated: Any) -> ManagedFields:
+    """What was held before a write: as the writer states it, else as it is."""
+    if isinstance(stated, list):
+        return ManagedFields({} if stated in ([], [{}]) else managers.read(stated))
+    if old is None:
+        return ManagedFields({})
+    found: ManagedFields = old["metadata"]["managedFields"]
+    return found
+
+
+def _ignored(served: Served, subresource: str) -> tuple[Path, ...]:
+    """The parts that a write through this path cannot change."""
+    if subresource == "status":
+        return (("f:spec",),)
+    return (("f:status",),) if served.status else ()
+
+
+def _bare(obj: Obj) -> Obj:
+    """An object without what cannot be applied."""
+    meta = {name: value for name, value in metadata(obj).items() if name not in NEVER_APPLIED}
+    return {**obj, "metadata": meta}

@@ -1,0 +1,240 @@
+"""Every write, from what was sent to what is stored."""
+
+import random
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from manta_common.keys import Key
+from manta_common.kinds import CRD, NAMESPACE, SERVICE
+from manta_common.kube.protocol import Apply, JsonPatch, MergePatch, Patch
+from manta_embedded.store import (
+    defaults,
+    definitions,
+    deletion,
+    errors,
+    naming,
+    patching,
+    prepare,
+    subresources,
+    tracking,
+    validation,
+)
+from manta_embedded.store.addresses import Addresses
+from manta_embedded.store.admission import Admission, Review
+from manta_embedded.store.buckets import Bucket
+from manta_embedded.store.deletion import Deletion
+from manta_embedded.store.errors import Cause, StatusError
+from manta_embedded.store.kinds import Served
+from manta_embedded.store.objects import EMPTY, Obj, is_terminating, metadata, with_metadata
+from manta_embedded.store.schema import faults
+from manta_embedded.store.times import text_of
+from manta_embedded.store.tracking import Write
+from manta_embedded.store.writers import Writer
+
+NAME_TRIES = 8
+
+
+class Ground(Protocol):
+    """What a write stands on."""
+
+    rng: random.Random
+    admissions: list[Admission]
+
+    def now(self) -> datetime:
+        """The time."""
+
+    def bucket(self, storage: tuple[str, str]) -> Bucket:
+        """Where the objects of a resource are."""
+
+    def commit(self, served: Served, key: Key, old: Obj | None, new: Obj | None) -> Obj:
+        """Store, or remove."""
+
+
+class Writing:
+    """Carries writes out; who asks for one has nothing more to check."""
+
+    def __init__(self, ground: Ground, addresses: Addresses) -> None:
+        self._ground, self._addresses = ground, addresses
+
+    def create(self, served: Served, namespace: str, body: Obj, writer: Writer) -> Obj:
+        """Create an object."""
+        given = prepare.typed(served, body)
+        return self._create(served, namespace, given, tracking.by_updater(served, writer, EMPTY, self._time()))
+
+    def update(self, served: Served, key: Key, body: Obj, writer: Writer, *, subresource: str = "") -> Obj:
+        """Replace an object, or a part of it."""
+        subresources.check(served, subresource)
+        old = self._existing(served, key)
+        if subresource == "scale":
+            return self._rescale(served, old, body, writer)
+        given = prepare.typed(served, body)
+        if served.custom and not metadata(given).get("resourceVersion"):
+            cause = faults.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.invalid(served, key.name, [cause])
+        write = tracking.by_updater(served, writer, given, self._time(), subresource)
+        return self._change(served, old, given, write)
+
+    def patch(self, served: Served, key: Key, patch: Patch, writer: Writer, *, subresource: str = "") -> Obj:
+        """Change an object, or a part of it."""
+        subresources.check(served, subresource)
+        if isinstance(patch, Apply):
+            return self._apply(served, key, patch, subresource)
+        old = self._existing(served, key)
+        shown = served.shown(old)
+        if subresource == "scale":
+            return self._rescale(served, old, _patched(subresources.scale_of(served, shown), patch), writer)
+        new = _patched(shown, patch)
+        given = prepare.typed(served, new)
+        write = tracking.by_updater(served, writer, given, self._time(), subresource)
+        return self._change(served, old, given, write)
+
+    def delete(self, served: Served, key: Key, options: Deletion) -> Obj:
+        """Begin the deletion of an object, or end it at once."""
+        old = self._existing(served, key)
+        deletion.check(served, old, options)
+        self._admitted(Review(operation="DELETE", served=served, key=key, old=old))
+        new = deletion.marked(served, old, options, self._ground.now())
+        if deletion.is_due(served, new):
+            return self._ground.commit(served, key, old, None)
+        return old if new is old else self._ground.commit(served, key, old, new)
+
+    def bind(self, served: Served, key: Key, node: str) -> Obj:
+        """Put a pod on a node."""
+        old = self._existing(served, key)
+        return self._ground.commit(served, key, old, subresources.bound(served, old, node, self._time()))
+
+    def _rescale(self, served: Served, old: Obj, scale: Obj, writer: Writer) -> Obj:
+        """Change the number of replicas; the answer is the scale."""
+        given = subresources.rescaled(served, served.shown(old), scale)
+        write = tracking.by_updater(served, writer, EMPTY, self._time(), "scale")
+        changed = self._change(served, old, given, msgspec.structs.replace(write, subresource=""))
+        return subresources.scale_of(served, served.shown(changed))
+
+    def _apply(self, served: Served, key: Key, patch: Apply, subresource: str) -> Obj:
+        given = prepare.typed(served, patch.body)
+        prepare.check_key(served, key, given)
+        old = self._ground.bucket(served.storage).find(key)
+        if old is None and subresource:
+            raise errors.not_found(served, key.name)
+        new, write = tracking.by_applier(served, patch, old, self._time(), subresource)
+        if old is None:
+            new = {**new, "metadata": {**new["metadata"], "name": key.name}}
+            return self._create(served, key.namespace, new, write)
+        return self._change(served, old, new, write)
+
+    def _create(self, served: Served, namespace: str, given: Obj, write: Write) -> Obj:
+        self._check_namespace(served, namespace, metadata(given).get("name", ""))
+        obj = self._identified(served, prepare.created(served, namespace, served.stored(given)))
+        name = obj["metadata"].get("name", "")
+        self._refuse(served, name, validation.creation_causes(served, obj))
+        obj = defaults.defaulted(served.storage, obj)
+        held = write.track(None, obj)
+        key = Key(namespace if served.kind.namespaced else "", name)
+        obj = self._admitted(Review(operation="CREATE", served=served, key=key, new=self._started(served, obj)))
+        if self._ground.bucket(served.storage).find(key) is not None:
+            raise errors.already_exists(served, name)
+        return self._ground.commit(served, key, None, with_metadata(obj, managedFields=held))
+
+    def _change(self, served: Served, old: Obj, given: Obj, write: Write) -> Obj:
+        name = old["metadata"]["name"]
+        key = Key(old["metadata"].get("namespace", ""), name)
+        prepare.check_key(served, key, given)
+        prepare.check_version(served, old, given)
+        new = prepare.updated(served, old, served.stored(given), write.subresource)
+        new = self._admitted(
+            Review(
+                operation="UPDATE",
+                served=served,
+                key=key,
+                subresource=write.subresource,
+                old=old,
+                new=self._carried(served, old, defaults.defaulted(served.storage, new)),
+            )
+        )
+        self._refuse(served, name, validation.update_causes(served, old, new))
+        if prepare.is_same(old, new) and not write.touches:
+            return old
+        new = with_metadata(new, generation=prepare.next_generation(served, old, new))
+        new = with_metadata(new, managedFields=write.track(old, new))
+        if deletion.is_due(served, new):
+            return self._ground.commit(served, key, new, None)
+        return self._ground.commit(served, key, old, new)
+
+    def _time(self) -> str:
+        return text_of(self._ground.now())
+
+    def _existing(self, served: Served, key: Key) -> Obj:
+        found = self._ground.bucket(served.storage).find(key)
+        if found is None:
+            raise errors.not_found(served, key.name)
+        return found
+
+    def _check_namespace(self, served: Served, namespace: str, name: str) -> None:
+        """Nothing is created in a namespace that is not there or is being emptied."""
+        if not served.kind.namespaced:
+            return
+        found = self._ground.bucket((NAMESPACE.group, NAMESPACE.plural)).find(Key("", namespace))
+        if found is None:
+            raise StatusError(*_missing_namespace(namespace))
+        if is_terminating(found):
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
+            raise errors.forbidden(served, name, why, [cause])
+
+    def _identified(self, served: Served, obj: Obj) -> Obj:
+        meta = dict(obj["metadata"])
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = self._free_name(served, meta)
+        meta["uid"] = naming.new_uid(self._ground.rng)
+        meta["creationTimestamp"] = text_of(self._ground.now())
+        if served.generation:
+            meta["generation"] = 1
+        return {**obj, "metadata": meta}
+
+    def _free_name(self, served: Served, meta: Obj) -> str:
+        bucket = self._ground.bucket(served.storage)
+        for _ in range(NAME_TRIES):
+            name = naming.made_up(self._ground.rng, meta["generateName"])
+            if bucket.find(Key(meta.get("namespace", ""), name)) is None:
+                break
+        return name
+
+    def _started(self, served: Served, obj: Obj) -> Obj:
+        """With what only the server can know of a new object."""
+        found = defaults.started(served.storage, obj)
+        if served.storage == (SERVICE.group, SERVICE.plural):
+            if cause := self._addresses.refusal(found):
+                raise errors.invalid(served, obj["metadata"]["name"], [cause])
+            return self._addresses.complete(found)
+        if served.storage == (CRD.group, CRD.plural):
+            return definitions.established(found, self._ground.now())
+        return found
+
+    def _carried(self, served: Served, old: Obj, obj: Obj) -> Obj:
+        """With what the server once gave it."""
+        if served.storage == (SERVICE.group, SERVICE.plural):
+            return self._addresses.complete(self._addresses.carried(old, obj))
+        return obj
+
+    def _admitted(self, review: Review) -> Obj:
+        new = review.new
+        for admission in self._ground.admissions:
+            new = admission.admit(msgspec.structs.replace(review, new=new))
+        return new or {}
+
+    def _refuse(self, served: Served, name: str, causes: Sequence[Cause]) -> None:
+        if causes:
+            raise errors.invalid(served, name, causes)
+
+
+def _patched(shown: Obj, patch: JsonPatch | MergePatch) -> Any:
+    if isinstance(patch, JsonPatch):
+        return patching.apply_operations(shown, patch.operations)
+    return patching.merge(shown, patch.body)
+
+
+def _missing_namespace(name: str) -> tuple[int, str, str, dict[str, str]]:
+    return 404, "NotFound", f'namespaces "{name}" not found', {"name": name, "kind": "namespaces"}
