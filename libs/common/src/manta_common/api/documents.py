@@ -28,6 +28,16 @@ def without_nulls(value: Any) -> Any:
             return value
 
 
+def merge_patch(before: Any, after: Any) -> dict[str, Any]:
+    """What turns one plain object into the other by a merge patch: nulls where something is gone, lists as wholes."""
+    changed = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        old = before.get(name)
+        if old != value:
+            changed[name] = merge_patch(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return changed
+
+
 def _merged(document: Any, before: Any, after: Any) -> Any:
     if before == after:
         return document

@@ -1,0 +1,114 @@
+"""Kubernetes quantities: read, added, multiplied and written as Go's resource.Quantity does."""
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import ceil, floor
+from typing import Final, Literal, Self
+
+import msgspec
+
+Notation = Literal["decimal", "binary", "exponent"]
+
+_QUANTITY: Final = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\Z"
+)
+_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIXES: Final = {power: suffix for suffix, power in _DECIMAL.items()}
+_NANO: Final = 10**9
+_MOST: Final = (2**63 - 1) * _NANO
+
+
+class QuantityError(ValueError):
+    """A text that is no quantity."""
+
+
+class Quantity(msgspec.Struct, frozen=True):
+    """An amount in billionths, and the notation that it is written in."""
+
+    nanos: int = 0
+    notation: Notation = "decimal"
+
+    @classmethod
+    def parse(cls, text: str | int) -> Self:
+        """The amount that a text such as 500m, 1.5Gi or 2e3 names; smaller parts than billionths are rounded up."""
+        match = _QUANTITY.match(str(text))
+        if not match:
+            raise QuantityError(f"quantities must match the regular expression {_QUANTITY.pattern!r}: {text!r}")
+        unit, notation = _unit(match["suffix"] or "")
+        exact = Fraction(match["number"]) * unit * _NANO
+        rounded = ceil(exact) if exact >= 0 else floor(exact)
+        return cls(max(-_MOST, min(_MOST, rounded)), notation)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is nothing."""
+        return self.nanos == 0
+
+    @property
+    def value(self) -> int:
+        """The amount in whole units, rounded away from zero."""
+        return ceil(Fraction(self.nanos, _NANO)) if self.nanos >= 0 else floor(Fraction(self.nanos, _NANO))
+
+    @property
+    def approximate(self) -> float:
+        """The amount as a floating point number."""
+        return self.nanos / _NANO
+
+    def __add__(self, other: Self) -> Self:
+        # The first amount that is not zero decides how the sum is written.
+        notation = other.notation if self.is_zero else self.notation
+        return type(self)(self.nanos + other.nanos, notation)
+
+    def __mul__(self, times: int) -> Self:
+        return type(self)(self.nanos * times, self.notation)
+
+    def __str__(self) -> str:
+        if self.notation == "binary" and abs(self.nanos) >= 1024 * _NANO:
+            return _binary(self.value)
+        mantissa, power = _thousands(self.nanos)
+        if self.notation == "exponent":
+            return f"{mantissa}e{power}" if power else str(mantissa)
+        return f"{mantissa}{_SUFFIXES[power]}"
+
+
+Amounts = Mapping[str, Quantity]
+
+
+def total(amounts: Iterable[Amounts]) -> dict[str, Quantity]:
+    """The sum of several resource lists, name by name."""
+    added: dict[str, Quantity] = {}
+    for amount in amounts:
+        for name, quantity in amount.items():
+            added[name] = added[name] + quantity if name in added else quantity
+    return added
+
+
+def multiplied(amounts: Amounts, times: int) -> dict[str, Quantity]:
+    """A resource list a number of times."""
+    return {name: quantity * times for name, quantity in amounts.items()}
+
+
+def _unit(suffix: str) -> tuple[Fraction, Notation]:
+    if suffix in _DECIMAL:
+        return Fraction(10) ** _DECIMAL[suffix], "decimal"
+    if suffix in _BINARY:
+        return Fraction(1024) ** _BINARY.index(suffix), "binary"
+    return Fraction(10) ** int(suffix[1:]), "exponent"
+
+
+def _binary(number: int) -> str:
+    power = 0
+    while number % 1024 == 0 and power < len(_BINARY) - 1:
+        number, power = number // 1024, power + 1
+    return f"{number}{_BINARY[power]}"
+
+
+def _thousands(nanos: int) -> tuple[int, int]:
+    if nanos == 0:
+        return 0, 0
+    power = -9
+    while nanos % 1000 == 0 and power < max(_SUFFIXES):
+        nanos, power = nanos // 1000, power + 3
+    return nanos, power

@@ -1,0 +1,101 @@
+"""Writes to the API server: only while the key is ours, and awaited where the feed will show them."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+
+from manta_common.api.meta import ObjectMeta
+from manta_common.errors import Conflict, NotFound
+from manta_common.feed import Source, View, number
+from manta_common.fence import Fence
+from manta_common.keys import Key
+from manta_common.kinds import Kind
+from manta_common.kube.protocol import Body, Kube, Patch
+from manta_common.plane import Item
+
+
+class Named(Protocol):
+    """An object with metadata."""
+
+    @property
+    def metadata(self) -> ObjectMeta:
+        """Its metadata."""
+
+
+class Ground(Protocol):
+    """What writes stand on: a Plane."""
+
+    fence: Fence[Item]
+
+    def view_of(self, item: Item) -> View | None:
+        """What is known of the item's partition."""
+
+    def require(self, item: Item) -> None:
+        """NotCaughtUp unless the item is ours at this moment."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Writes:
+    """The hands of a service; `fed` are the kinds that its feed shows, by their words."""
+
+    def __init__(self, kube: Kube, ground: Ground, fed: Mapping[str, Source[Any]]) -> None:
+        self.kube, self._ground, self._fed = kube, ground, fed
+
+    async def create(self, item: Item, kind: Kind, body: Body, *, into: type[T]) -> T:
+        """Create an object in the item's namespace."""
+        self._ground.require(item)
+        made = await self.kube.create(kind, item.key.namespace, body, into)
+        self.wrote(item, kind, made.metadata)
+        return made
+
+    async def patch(self, item: Item, kind: Kind, key: Key, *, patch: Patch, into: type[T]) -> T:
+        """Change an object."""
+        self._ground.require(item)
+        made = await self.kube.patch(kind, key, patch, into)
+        self.wrote(item, kind, made.metadata)
+        return made
+
+    async def write_status(self, item: Item, kind: Kind, *, patch: Patch, into: type[T]) -> T:
+        """Change the status of the item itself."""
+        self._ground.require(item)
+        made = await self.kube.patch(kind, item.key, patch, into, subresource="status")
+        self.wrote(item, kind, made.metadata)
+        return made
+
+    async def create_object(self, item: Item, kind: Kind, body: Body) -> dict[str, Any]:
+        """Create an object in the item's namespace that no feed shows, and return all of it."""
+        self._ground.require(item)
+        return await self.kube.create(kind, item.key.namespace, body, dict)
+
+    async def patch_object(self, item: Item, kind: Kind, key: Key, *, patch: Patch) -> dict[str, Any]:
+        """Change an object that no feed shows, and return all of it."""
+        self._ground.require(item)
+        return await self.kube.patch(kind, key, patch, dict)
+
+    async def delete(self, item: Item, kind: Kind, key: Key, *, uid: str) -> bool:
+        """Delete this very object; whether it was still there."""
+        self._ground.require(item)
+        try:
+            await self.kube.delete(kind, key, uid=uid)
+        except (NotFound, Conflict):  # gone, or another one bears its name by now
+            return False
+        if kind.name in self._fed and not self._is_seen_going(item, kind, key, uid):
+            self._ground.fence.deleted(item, kind, key, uid=uid)
+        return True
+
+    def wrote(self, item: Item, kind: Kind, meta: ObjectMeta) -> None:
+        """Await a write, unless the feed was faster than the answer or there was nothing to change."""
+        source = self._fed.get(kind.name)
+        view = self._ground.view_of(item)
+        key = Key(meta.namespace, meta.name)
+        held = view.of(source).held(key) if source and view else None
+        if source and (held is None or held.uid != meta.uid or held.version < number(meta.resource_version)):
+            self._ground.fence.wrote(item, kind, key, uid=meta.uid, version=meta.resource_version)
+
+    def _is_seen_going(self, item: Item, kind: Kind, key: Key, uid: str) -> bool:
+        view = self._ground.view_of(item)
+        if view is None:
+            return False
+        held = view.of(self._fed[kind.name]).held(key)
+        return held is None or held.uid != uid or held.object.metadata.deletion_timestamp is not None

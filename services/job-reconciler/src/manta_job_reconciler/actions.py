@@ -1,0 +1,130 @@
+"""What a pass may do for a RayJob or RayCronJob; each action is carried out by one branch of `execute`."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from manta_common.api.rayjob import RayJobStatus
+
+
+class AddFinalizer(msgspec.Struct, frozen=True, tag=True):
+    """See to it that the job is not gone before its Ray job is stopped."""
+
+
+class RemoveFinalizer(msgspec.Struct, frozen=True, tag=True):
+    """Let the job go."""
+
+
+class CreateCluster(msgspec.Struct, frozen=True, tag=True):
+    """Make the cluster that the job runs on."""
+
+    name: str
+
+
+class DeleteCluster(msgspec.Struct, frozen=True, tag=True):
+    """Delete the cluster of an attempt that is over."""
+
+    name: str
+    uid: str
+    because: str
+
+
+class CreateSubmitter(msgspec.Struct, frozen=True, tag=True):
+    """Make the Kubernetes Job that submits."""
+
+    dashboard_url: str
+
+
+class DeleteSubmitter(msgspec.Struct, frozen=True, tag=True):
+    """Delete the submitting Job of an attempt that is over."""
+
+    uid: str
+    because: str
+
+
+class CreateService(msgspec.Struct, frozen=True, tag=True):
+    """Make the Service that always leads to the head of the job's present cluster."""
+
+
+class MoveService(msgspec.Struct, frozen=True, tag=True):
+    """Let that Service lead to the present cluster's head."""
+
+    version: str
+
+
+class Submit(msgspec.Struct, frozen=True, tag=True):
+    """Hand the job to Ray; when that fails, `otherwise` is what the status is to say."""
+
+    otherwise: RayJobStatus
+
+
+class StopJob(msgspec.Struct, frozen=True, tag=True):
+    """Ask Ray to stop the job; `required` makes a failure one of the pass."""
+
+    required: bool
+
+
+class Confirm(msgspec.Struct, frozen=True, tag=True):
+    """Ask Ray whether the job has not ended after all, before it is said to have been lost."""
+
+
+class WriteStatus(msgspec.Struct, frozen=True, tag=True):
+    """Write what changed of the status; `with_log` adds the last lines of the driver's log to the message."""
+
+    status: RayJobStatus
+    with_log: bool = False
+
+
+class Tell(msgspec.Struct, frozen=True, tag=True):
+    """Record an event about the object."""
+
+    severity: Literal["Normal", "Warning"]
+    reason: str
+    action: str
+    note: str
+
+
+class CreateJob(msgspec.Struct, frozen=True, tag=True):
+    """Make the RayJob of a tick."""
+
+    manifest: dict[str, Any]
+
+
+class DeleteJob(msgspec.Struct, frozen=True, tag=True):
+    """Delete a RayJob that a new one replaces."""
+
+    name: str
+    uid: str
+    because: str
+
+
+class WriteSchedule(msgspec.Struct, frozen=True, tag=True):
+    """Write the last tick."""
+
+    last_schedule_time: datetime
+
+
+class Recheck(msgspec.Struct, frozen=True, tag=True):
+    """Look again at a time, at the latest."""
+
+    at: datetime
+
+
+Action = (
+    AddFinalizer
+    | RemoveFinalizer
+    | CreateCluster
+    | DeleteCluster
+    | CreateSubmitter
+    | DeleteSubmitter
+    | CreateService
+    | MoveService
+    | Submit
+    | StopJob
+    | Confirm
+    | WriteStatus
+    | Tell
+    | Recheck
+)
+CronAction = CreateJob | DeleteJob | WriteSchedule | Tell | Recheck

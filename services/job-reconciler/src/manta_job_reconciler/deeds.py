@@ -1,0 +1,65 @@
+"""The words of events about acts on a RayJob's children: what is said when it went well, and when it did not."""
+
+from typing import Final
+
+import msgspec
+
+from manta_common.kinds import JOB, RAYCLUSTER, SERVICE, Kind
+
+
+class Words(msgspec.Struct, frozen=True):
+    """Reason and note of both events; `{place}` is the child, `{error}` what went wrong."""
+
+    action: str
+    reason: str
+    note: str
+    failed_reason: str
+    failed_note: str
+
+
+CREATED: Final[dict[Kind, Words]] = {
+    RAYCLUSTER: Words(
+        "Create",
+        "CreatedRayCluster",
+        "Created RayCluster {place}",
+        "FailedToCreateRayCluster",
+        "Failed to create RayCluster {place}: {error}",
+    ),
+    JOB: Words(
+        "Create",
+        "CreatedRayJobSubmitter",
+        "Created Kubernetes Job {place}",
+        "FailedToCreateRayJobSubmitter",
+        "Failed to create new Kubernetes Job {place}: {error}",
+    ),
+    SERVICE: Words(
+        "Create",
+        "CreatedService",
+        "Created the service {place}",
+        "FailedToCreateService",
+        "Failed to create the service {place}, {error}",
+    ),
+}
+DELETED: Final[dict[Kind, Words]] = {
+    RAYCLUSTER: Words(
+        "Delete",
+        "DeletedRayCluster",
+        "Deleted cluster {place}",
+        "FailedToDeleteRayCluster",
+        "Failed to delete cluster {place}: {error}",
+    ),
+    JOB: Words(
+        "Delete",
+        "DeletedRayJobSubmitter",
+        "Deleted submitter K8s Job {place}",
+        "FailedToDeleteRayJobSubmitter",
+        "Failed to delete submitter K8s Job {place}: {error}",
+    ),
+}
+MOVED: Final = Words(
+    "Update",
+    "UpdatedService",
+    "Updated the service {place}",
+    "FailedToUpdateService",
+    "Failed to update the service {place}, {error}",
+)

@@ -1,0 +1,270 @@
+"""Carries out what was decided about a RayJob: one branch per action, an event after each act."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Final, Literal, TypeVar, assert_never
+
+import msgspec
+
+from manta_common.api import annotations, names
+from manta_common.api.core import Job, ObjectReference, Service
+from manta_common.api.documents import merge_patch
+from manta_common.api.raycluster import RayCluster
+from manta_common.api.rayjob import RayJob, RayJobStatus
+from manta_common.api.wire import to_builtins
+from manta_common.dashboard import calls
+from manta_common.dashboard.client import Dashboards
+from manta_common.dashboard.reports import TERMINAL
+from manta_common.errors import (
+    AlreadyExists,
+    Conflict,
+    MantaError,
+    NotCaughtUp,
+    NotFound,
+    Refused,
+    Retry,
+    Throttled,
+)
+from manta_common.keys import Key
+from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB, SERVICE, Kind
+from manta_common.kube.events import Recorder
+from manta_common.kube.protocol import MergePatch, guarded
+from manta_common.kube.series import Notice
+from manta_common.plane import Item
+from manta_common.ray.cluster import Unbuildable
+from manta_common.ray.services import job_head_service
+from manta_common.writes import Writes
+from manta_job_reconciler import deeds, manifests
+from manta_job_reconciler.actions import (
+    Action,
+    AddFinalizer,
+    Confirm,
+    CreateCluster,
+    CreateService,
+    CreateSubmitter,
+    DeleteCluster,
+    DeleteSubmitter,
+    MoveService,
+    Recheck,
+    RemoveFinalizer,
+    StopJob,
+    Submit,
+    Tell,
+    WriteStatus,
+)
+from manta_job_reconciler.observed import JobSettings, Observed
+
+CONTROLLER: Final = "rayjob-controller"
+LOG_CHARACTERS: Final = 1024
+QUIET: Final = (NotCaughtUp, Conflict, Throttled)  # somebody was faster, or asks to wait: nothing to tell users of
+Child = TypeVar("Child", RayCluster, Job, Service)
+log = logging.getLogger(__name__)
+
+
+class Hands(msgspec.Struct, frozen=True, kw_only=True):
+    """What acts are carried out with; `recheck` asks for another pass at a time."""
+
+    writes: Writes
+    dashboards: Dashboards
+    recorder: Recorder
+    settings: JobSettings
+    recheck: Callable[[Item, datetime], None]
+
+
+class Errand:
+    """One job whose actions are carried out."""
+
+    def __init__(self, item: Item, observed: Observed, hands: Hands) -> None:
+        self._item, self._observed, self._hands = item, observed, hands
+        self._job = observed.job
+
+    async def carry_out(self, action: Action) -> None:
+        """Do one thing."""
+        match action:
+            case AddFinalizer() | RemoveFinalizer():
+                await self._set_finalizer(present=isinstance(action, AddFinalizer))
+            case CreateCluster() | CreateSubmitter() | CreateService():
+                await self._create(action)
+            case DeleteCluster() | DeleteSubmitter():
+                await self._delete(action)
+            case MoveService():
+                await self._move_service(action)
+            case Submit() | StopJob() | Confirm():
+                await self._ask(action)
+            case WriteStatus():
+                await self._write_status(action)
+            case Tell() | Recheck():
+                self._note(action)
+            case _:
+                assert_never(action)
+        log.info("action was carried out", extra={"action": type(action).__name__, "key": str(self._item)})
+
+    async def _set_finalizer(self, *, present: bool) -> None:
+        meta = self._job.metadata
+        others = [name for name in meta.finalizers if name != annotations.JOB_FINALIZER]
+        wanted = [*others, annotations.JOB_FINALIZER] if present else others
+        step = {"op": "add", "path": "/metadata/finalizers", "value": wanted}
+        patch = guarded(meta.resource_version, [step])
+        try:
+            await self._hands.writes.patch(self._item, RAYJOB, self._item.key, patch=patch, into=RayJob)
+        except NotFound:
+            log.debug("job is gone already", extra={"key": str(self._item)})
+
+    async def _create(self, action: CreateCluster | CreateSubmitter | CreateService) -> None:
+        match action:
+            case CreateCluster():
+                await self._create_child(RAYCLUSTER, action.name, RayCluster, self._cluster_manifest)
+            case CreateSubmitter():
+                await self._create_child(JOB, self._item.key.name, Job, lambda: self._submitter(action.dashboard_url))
+            case CreateService():
+                name = names.head_service(self._item.key.name)
+                await self._create_child(SERVICE, name, Service, self._service_manifest)
+
+    async def _create_child(
+        self, kind: Kind, name: str, into: type[Child], manifest: Callable[[], manifests.Manifest]
+    ) -> None:
+        async def act() -> None:
+            """One that bears its name already counts only if it is the job's own."""
+            try:
+                await self._hands.writes.create(self._item, kind, manifest(), into=into)
+            except Unbuildable as error:
+                raise Refused(422, "Unbuildable", str(error)) from error
+            except AlreadyExists as error:
+                found = await self._hands.writes.kube.get(kind, Key(self._item.key.namespace, name), into)
+                if self._job.metadata.uid not in {owner.uid for owner in found.metadata.owner_references}:
+                    raise Refused(409, "AlreadyExists", str(error)) from error
+                self._hands.writes.wrote(self._item, kind, found.metadata)
+
+        await self._telling(deeds.CREATED[kind], name, act())
+
+    async def _delete(self, action: DeleteCluster | DeleteSubmitter) -> None:
+        kind, name = (RAYCLUSTER, action.name) if isinstance(action, DeleteCluster) else (JOB, self._item.key.name)
+        key = Key(self._item.key.namespace, name)
+        deletion = self._hands.writes.delete(self._item, kind, key, uid=action.uid)
+        await self._telling(deeds.DELETED[kind], name, deletion)
+
+    async def _move_service(self, action: MoveService) -> None:
+        """Replace what the Service selects and serves; its address stays."""
+        made = self._service_manifest()
+        spec = {part: value for part, value in made["spec"].items() if part != "clusterIP"}
+        patch = MergePatch({"metadata": {"resourceVersion": action.version}, "spec": spec})
+        key = Key(self._item.key.namespace, made["metadata"]["name"])
+        change = self._hands.writes.patch(self._item, SERVICE, key, patch=patch, into=Service)
+        await self._telling(deeds.MOVED, key.name, change)
+
+    async def _ask(self, action: Submit | StopJob | Confirm) -> None:
+        """Ask Ray for something, by way of the gateway."""
+        match action:
+            case Submit():
+                await self._submit(action)
+            case StopJob():
+                await self._stop(required=action.required)
+            case Confirm():
+                await self._confirm()
+
+    async def _submit(self, action: Submit) -> None:
+        """Submit under an id of ours: Ray takes it once. When it does not, the status tells since when."""
+        try:
+            await self._hands.dashboards.submit(manifests.http_submission(self._job, self._cluster))
+        except AlreadyExists:
+            log.warning("another job bears the id and is followed", extra={"key": str(self._item)})
+        except (MantaError, Unbuildable) as error:
+            told = msgspec.structs.replace(action.otherwise, message=f"The Ray job could not be submitted: {error}")
+            await self._patch_status(told)
+            raise Retry(str(error)) from error
+
+    async def _stop(self, *, required: bool) -> None:
+        try:
+            await self._hands.dashboards.stop(self._about_job())
+        except NotFound:
+            log.debug("ray does not know the job", extra={"key": str(self._item)})
+        except MantaError as error:
+            if required:
+                raise
+            log.warning("ray job was not stopped", extra={"key": str(self._item), "error": str(error)})
+
+    async def _confirm(self) -> None:
+        """NotCaughtUp when Ray says that the job has ended after all: the report of it is on its way."""
+        try:
+            found = await self._hands.dashboards.get(self._about_job())
+        except NotFound:
+            return
+        if found.status in TERMINAL:
+            raise NotCaughtUp(f"ray says that the job is {found.status}, the report has not come yet")
+
+    async def _write_status(self, action: WriteStatus) -> None:
+        status = action.status
+        if action.with_log:
+            status = msgspec.structs.replace(status, message=f"{status.message}{await self._log_tail()}")
+        await self._patch_status(status)
+
+    async def _patch_status(self, status: RayJobStatus) -> None:
+        changes = merge_patch(to_builtins(self._job.status), to_builtins(status))
+        body = {"metadata": {"resourceVersion": self._job.metadata.resource_version}, "status": changes}
+        await self._hands.writes.write_status(self._item, RAYJOB, patch=MergePatch(body), into=RayJob)
+
+    async def _log_tail(self) -> str:
+        """The last lines of the driver's log, if they can be had."""
+        about = self._about_job()
+        question = calls.LogRange(
+            cluster=about.cluster, cluster_uid=about.cluster_uid, job_id=about.job_id, tail=LOG_CHARACTERS
+        )
+        try:
+            text = (await self._hands.dashboards.logs(question)).text.strip()
+        except MantaError as error:
+            log.debug("no log of the driver", extra={"key": str(self._item), "error": str(error)})
+            return ""
+        return f"\n{text[-LOG_CHARACTERS:]}" if text else ""
+
+    def _note(self, action: Tell | Recheck) -> None:
+        if isinstance(action, Recheck):
+            self._hands.recheck(self._item, action.at)
+        else:
+            self._record(action.severity, action.reason, action.action, action.note)
+
+    async def _telling(self, words: deeds.Words, name: str, act: Awaitable[object]) -> None:
+        """Carry something out and tell how it went."""
+        place = f"{self._item.key.namespace}/{name}"
+        try:
+            await act
+        except QUIET:
+            raise
+        except MantaError as error:
+            note = words.failed_note.format(place=place, error=error)
+            self._record("Warning", words.failed_reason, words.action, note)
+            raise
+        self._record("Normal", words.reason, words.action, words.note.format(place=place))
+
+    def _record(self, severity: Literal["Normal", "Warning"], reason: str, action: str, note: str) -> None:
+        meta = self._job.metadata
+        about = ObjectReference(
+            api_version=RAYJOB.api_version, kind=RAYJOB.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
+        )
+        notice = Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
+        self._hands.recorder.record(about, notice)
+
+    def _cluster_manifest(self) -> manifests.Manifest:
+        return manifests.ray_cluster(self._job, self._hands.settings.ray)
+
+    def _submitter(self, url: str) -> manifests.Manifest:
+        return manifests.submitter_job(self._job, self._cluster, url, self._hands.settings.ray)
+
+    def _service_manifest(self) -> manifests.Manifest:
+        return job_head_service(self._job, self._cluster, self._hands.settings.ray)
+
+    def _about_job(self) -> calls.AboutJob:
+        job = self._job
+        cluster = self._observed.cluster
+        return calls.AboutJob(
+            cluster=Key(job.metadata.namespace, job.status.ray_cluster_name),
+            cluster_uid=cluster.metadata.uid if cluster else "",
+            job_id=job.status.job_id,
+        )
+
+    @property
+    def _cluster(self) -> RayCluster:
+        """The cluster; whoever decided on an act that needs it has seen it."""
+        if self._observed.cluster is None:
+            raise NotCaughtUp("the cluster is not seen yet")
+        return self._observed.cluster

@@ -1,0 +1,42 @@
+"""How an attempt begins: the finalizer first, then its names, which are written before anything bears them."""
+
+from datetime import datetime
+
+from manta_common.api import labels, names
+from manta_job_reconciler.actions import AddFinalizer
+from manta_job_reconciler.observed import Observed
+from manta_job_reconciler.reasons import INITIALIZING, INTERACTIVE_MODE
+from manta_job_reconciler.step import Step, said
+
+
+def step(observed: Observed, now: datetime) -> Step:
+    """Add the finalizer; when it is there, name the Ray job and its cluster."""
+    if not observed.has_finalizer:
+        return Step(status=observed.status, phases=((AddFinalizer(),),))
+    status = said(
+        observed.status,
+        job_id=_job_id(observed),
+        ray_cluster_name=_cluster_name(observed),
+        job_deployment_status=INITIALIZING,
+        start_time=now.replace(microsecond=0),
+    )
+    return Step(status=status)
+
+
+def _job_id(observed: Observed) -> str:
+    if observed.status.job_id or observed.spec.submission_mode == INTERACTIVE_MODE:
+        return observed.status.job_id
+    return observed.spec.job_id or names.suffixed(observed.job.metadata.name, "job", *_attempt(observed))
+
+
+def _cluster_name(observed: Observed) -> str:
+    selected = observed.spec.cluster_selector.get(labels.CLUSTER, "")
+    generated = names.suffixed(observed.job.metadata.name, "cluster", *_attempt(observed))
+    return observed.status.ray_cluster_name or selected or generated
+
+
+def _attempt(observed: Observed) -> tuple[str, str, str]:
+    """What tells one attempt from all others: a retry has more failures behind it, a resumption another start."""
+    status = observed.status
+    before = status.start_time.isoformat() if status.start_time else ""
+    return observed.job.metadata.uid, str(status.failed or 0), before

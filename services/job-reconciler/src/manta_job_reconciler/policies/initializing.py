@@ -1,0 +1,61 @@
+"""From a job's names to a cluster that can take it."""
+
+from datetime import datetime
+
+from manta_common.api import names
+from manta_common.api.containers import DASHBOARD_PORT_NAME
+from manta_common.api.raycluster import RayCluster
+from manta_job_reconciler import reasons
+from manta_job_reconciler.actions import CreateSubmitter
+from manta_job_reconciler.observed import JobSettings, Observed
+from manta_job_reconciler.policies import clusters, deadlines, submission, submitter
+from manta_job_reconciler.step import Step, failed, said
+
+
+def step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
+    """Wait for the cluster, within the deadlines, and submit when it is ready."""
+    if observed.spec.suspend:
+        return Step(status=said(observed.status, job_deployment_status=reasons.SUSPENDING))
+    over = deadlines.passed_active(observed, now) or deadlines.passed_pre_running(observed, now)
+    if over:
+        return over
+    due = tuple(at for at in (deadlines.active(observed), deadlines.pre_running(observed)) if at)
+    if observed.cluster is None:
+        return Step(status=observed.status, phases=(clusters.when_missing(observed),), due=due)
+    verdict = _lost_submitter(observed, settings)
+    if verdict:
+        return failed(observed.status, verdict.reason, verdict.message)
+    if not observed.status.dashboard_url and not clusters.is_ready(observed.cluster):
+        return Step(status=said(observed.status, ray_cluster_status=observed.cluster.status), due=due)
+    url = observed.status.dashboard_url or _dashboard_url(observed, observed.cluster, settings)
+    return _begin(observed, url, now) if url else Step(status=observed.status, due=due)
+
+
+def _lost_submitter(observed: Observed, settings: JobSettings) -> submitter.Verdict | None:
+    """A submitter beside the head that died before the cluster was ready: nobody would ever submit."""
+    if observed.spec.submission_mode != reasons.SIDECAR_MODE or not observed.head_pods:
+        return None
+    verdict = submitter.inspect(observed, restarts=settings.gates.sidecar_restart)
+    return verdict if verdict.reason == reasons.SUBMISSION_FAILED else None
+
+
+def _dashboard_url(observed: Observed, cluster: RayCluster, settings: JobSettings) -> str:
+    """Return where the dashboard is; nothing until the head's Service is seen with a port of that name."""
+    service = observed.cluster_service
+    if service is None:
+        return ""
+    port = next((each.port for each in service.spec.ports if each.name == DASHBOARD_PORT_NAME), None)
+    host = names.service_address(service.metadata.name, cluster.metadata.namespace, settings.ray.cluster_domain)
+    return f"{host}:{port}" if port is not None else ""
+
+
+def _begin(observed: Observed, url: str, now: datetime) -> Step:
+    """The cluster is ready: who submits, begins."""
+    status = said(observed.status, dashboard_url=url)
+    mode = observed.spec.submission_mode
+    if mode == reasons.INTERACTIVE_MODE:
+        return Step(status=said(status, job_deployment_status=reasons.WAITING))
+    running = said(status, job_deployment_status=reasons.RUNNING)
+    if mode == reasons.K8S_JOB_MODE and observed.submitter is None:
+        return Step(status=running, phases=((CreateSubmitter(url),),))
+    return submission.submit(observed, running, now) if mode == reasons.HTTP_MODE else Step(status=running)

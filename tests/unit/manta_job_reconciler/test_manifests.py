@@ -1,0 +1,182 @@
+"""The objects that a RayJob or RayCronJob makes."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from manta_common.api.gates import Gates
+from manta_common.api.raycluster import RayCluster
+from manta_common.api.raycronjob import RayCronJob
+from manta_common.api.rayjob import RayJob
+from manta_common.ray.cluster import Unbuildable
+from manta_common.ray.settings import RaySettings
+from manta_job_reconciler import manifests
+from tests.unit.manta_job_reconciler.made import SPEC, URL, cluster, job, observed, running
+
+SETTINGS = RaySettings()
+OWNER = {
+    "apiVersion": "ray.io/v1",
+    "kind": "RayJob",
+    "name": "demo",
+    "uid": "job-uid",
+    "controller": True,
+    "blockOwnerDeletion": True,
+}
+MARKS = {"ray.io/originated-from-cr-name": "demo", "ray.io/originated-from-crd": "RayJob"}
+
+
+def begun(*args: Any, **spec: Any) -> RayJob:
+    return observed(job(*args, **spec), running()).job
+
+
+def with_auth(**options: Any) -> RayCluster:
+    made = cluster()
+    spec = msgspec.json.decode(msgspec.json.encode(SPEC | {"authOptions": options}), type=type(made.spec))
+    return msgspec.structs.replace(made, spec=spec)
+
+
+def names(container: dict[str, Any]) -> list[str]:
+    return [variable["name"] for variable in container["env"]]
+
+
+def test_a_cluster_inherits_labels_annotations_and_spec() -> None:
+    about = begun(meta={"labels": {"team": "a"}, "annotations": {"ray.io/ft-enabled": "true"}})
+    made = manifests.ray_cluster(about, SETTINGS)
+    assert made["metadata"] == {
+        "name": "demo-c",
+        "namespace": "ns",
+        "labels": {"team": "a", **MARKS, "ray.io/job-submission-mode": "HTTPMode"},
+        "annotations": {"ray.io/ft-enabled": "true"},
+        "ownerReferences": [OWNER],
+    }
+    assert made["spec"]["headGroupSpec"]["template"] == SPEC["headGroupSpec"]["template"]
+
+
+def test_in_sidecar_mode_the_head_submits_and_ends() -> None:
+    made = manifests.ray_cluster(begun("SidecarMode"), SETTINGS)
+    pod = made["spec"]["headGroupSpec"]["template"]["spec"]
+    ray, submitter = pod["containers"]
+    assert pod["restartPolicy"] == "Never"
+    assert made["metadata"]["annotations"] == {"ray.io/disable-provisioned-head-restart": "true"}
+    assert (ray["name"], submitter["name"], submitter["image"]) == ("ray-head", "ray-job-submitter", "ray:1")
+    assert "http://127.0.0.1:8265" in submitter["args"][0]
+    assert submitter["args"][0].endswith(" ;")
+    assert {"name": "RAY_DASHBOARD_ADDRESS", "value": ""} in submitter["env"]
+    assert "restartPolicy" not in submitter
+
+
+def test_in_sidecar_mode_the_submitter_may_be_started_again() -> None:
+    settings = RaySettings(gates=Gates(sidecar_restart=True))
+    pod = manifests.ray_cluster(begun("SidecarMode"), settings)["spec"]["headGroupSpec"]["template"]["spec"]
+    assert pod["containers"][1]["restartPolicy"] == "OnFailure"
+    assert "ray job logs" in pod["containers"][1]["args"][0]
+
+
+def test_a_users_template_is_not_changed() -> None:
+    about = begun("SidecarMode")
+    before = bytes(msgspec.json.encode(about))
+    manifests.ray_cluster(about, SETTINGS)
+    assert msgspec.json.encode(about) == before
+
+
+def test_a_submitting_job_by_default() -> None:
+    made = manifests.submitter_job(begun("K8sJobMode"), cluster(), URL, SETTINGS)
+    marks = MARKS | {"app.kubernetes.io/created-by": "kuberay-operator"}
+    assert made["metadata"] == {"name": "demo", "namespace": "ns", "labels": marks, "ownerReferences": [OWNER]}
+    assert made["spec"]["backoffLimit"] == 2
+    assert made["spec"]["template"]["metadata"]["labels"] == marks
+    pod = made["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["restartPolicy"] == "Never"
+    assert container["image"] == "ray:1"
+    assert container["resources"] == {
+        "limits": {"cpu": "1", "memory": "1Gi"},
+        "requests": {"cpu": "500m", "memory": "200Mi"},
+    }
+    assert container["env"] == [
+        {"name": "PYTHONUNBUFFERED", "value": "1"},
+        {"name": "RAY_DASHBOARD_ADDRESS", "value": URL},
+        {"name": "RAY_JOB_SUBMISSION_ID", "value": "demo-1"},
+    ]
+
+
+def test_a_submitting_job_of_the_users() -> None:
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {
+            "restartPolicy": "OnFailure",
+            "containers": [
+                {"name": "mine", "image": "i", "command": ["/submitter"], "env": [{"name": "X"}]},
+                {"name": "b"},
+            ],
+        },
+    }
+    about = begun("K8sJobMode", submitterPodTemplate=template, submitterConfig={"backoffLimit": 0})
+    made = manifests.submitter_job(about, cluster(), URL, SETTINGS)
+    first, second = made["spec"]["template"]["spec"]["containers"]
+    assert made["spec"]["backoffLimit"] == 0
+    assert made["spec"]["template"]["metadata"]["labels"]["a"] == "b"
+    assert (first["command"], "args" in first, second) == (["/submitter"], False, {"name": "b"})
+    assert names(first) == ["X", "PYTHONUNBUFFERED", "RAY_DASHBOARD_ADDRESS", "RAY_JOB_SUBMISSION_ID"]
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "mounts"),
+    [
+        pytest.param({"mode": "disabled"}, [], 0, id="no token"),
+        pytest.param({"mode": "token"}, ["RAY_AUTH_MODE", "RAY_AUTH_TOKEN"], 0, id="a token from the Secret"),
+        pytest.param(
+            {"mode": "token", "enableK8sTokenAuth": True},
+            ["RAY_AUTH_MODE", "RAY_ENABLE_K8S_TOKEN_AUTH"],
+            1,
+            id="a token of Kubernetes",
+        ),
+    ],
+)
+def test_a_submitter_proves_who_it_is(options: dict[str, Any], variables: list[str], mounts: int) -> None:
+    made = manifests.submitter_job(begun("K8sJobMode"), with_auth(**options), URL, SETTINGS)
+    pod = made["spec"]["template"]["spec"]
+    assert names(pod["containers"][0])[3:] == variables
+    assert len(pod.get("volumes", ())) == len(pod["containers"][0].get("volumeMounts", ())) == mounts
+
+
+def test_the_secret_of_the_users_is_named() -> None:
+    made = manifests.submitter_job(begun("K8sJobMode"), with_auth(mode="token", secretName="s"), URL, SETTINGS)
+    token = made["spec"]["template"]["spec"]["containers"][0]["env"][-1]
+    assert token["valueFrom"]["secretKeyRef"] == {"name": "s", "key": "auth_token"}
+
+
+def test_what_is_submitted_over_http() -> None:
+    about = begun(
+        entrypoint=" run ",
+        runtimeEnvYAML="config: {setup_timeout_seconds: 300}",
+        metadata={"a": "b"},
+        entrypointNumCpus=2,
+        entrypointResources='{"x": 1}',
+    )
+    asked = manifests.http_submission(about, cluster())
+    assert (asked.job_id, asked.entrypoint, asked.cluster_uid) == ("demo-1", " run ", "cluster-uid")
+    assert asked.runtime_env == {"config": {"setup_timeout_seconds": 300}}
+    assert isinstance(asked.runtime_env["config"]["setup_timeout_seconds"], int)
+    assert (asked.metadata, asked.entrypoint_num_cpus, asked.entrypoint_resources) == ({"a": "b"}, 2, {"x": 1})
+
+
+def test_resources_that_cannot_be_read_are_named() -> None:
+    with pytest.raises(Unbuildable, match=r"spec\.entrypointResources"):
+        manifests.http_submission(begun(entrypointResources="{"), cluster())
+
+
+def test_the_job_of_a_tick() -> None:
+    body = {
+        "metadata": {"name": "nightly", "namespace": "ns", "uid": "cron-uid", "labels": {"not": "copied"}},
+        "spec": {"schedule": "@daily", "jobTemplate": {"entrypoint": "run", "rayClusterSpec": SPEC}},
+    }
+    cron = msgspec.json.decode(msgspec.json.encode(body), type=RayCronJob)
+    made = manifests.cron_child(cron, datetime(2026, 1, 2, tzinfo=UTC))
+    assert made["metadata"]["name"] == f"nightly-{int(datetime(2026, 1, 2, tzinfo=UTC).timestamp()) // 60}"
+    assert made["metadata"]["labels"] == {"ray.io/cronjob-name": "nightly"}
+    assert made["metadata"]["annotations"] == {"ray.io/cronjob-scheduled-timestamp": "2026-01-02T00:00:00Z"}
+    assert made["metadata"]["ownerReferences"][0]["uid"] == "cron-uid"
+    assert made["spec"]["entrypoint"] == "run"
