@@ -1,0 +1,51 @@
+"""What the janitor may do; each action is carried out by one branch of `execute`."""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from manta_janitor.policies.endings import Deletion
+
+
+class CarryOut(msgspec.Struct, frozen=True, tag=True):
+    """Delete what is due; the job is read and decided on once more before."""
+
+    deletion: Deletion
+
+
+class Announce(msgspec.Struct, frozen=True, tag=True):
+    """Say in the job's condition what will be deleted when, or that nothing will; the time when nothing is planned."""
+
+    status: Literal["True", "False"]
+    reason: str
+    message: str
+
+
+class DeletePod(msgspec.Struct, frozen=True, tag=True):
+    """Delete a pod of a cluster that is being deleted."""
+
+    name: str
+    uid: str
+    because: str
+
+
+class CreateCleanup(msgspec.Struct, frozen=True, tag=True):
+    """Make the Job that removes the cluster's keys from Redis."""
+
+
+class RemoveFinalizer(msgspec.Struct, frozen=True, tag=True):
+    """Let the cluster go; `forced` when its keys may still be in Redis."""
+
+    because: str
+    forced: bool = False
+
+
+class Recheck(msgspec.Struct, frozen=True, tag=True):
+    """Look again at a time, at the latest."""
+
+    at: datetime
+
+
+JobAction = CarryOut | Announce | Recheck
+ClusterAction = DeletePod | CreateCleanup | RemoveFinalizer | Recheck

@@ -1,0 +1,190 @@
+"""Deleted RayClusters on the plane: what is left of them goes, their keys leave Redis, then the finalizer is taken."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, assert_never
+
+import msgspec
+
+from manta_common.api import annotations, labels, names
+from manta_common.api.core import Job, ObjectReference
+from manta_common.api.raycluster import RayCluster
+from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp, NotFound, Refused, Throttled
+from manta_common.feed import Source, View
+from manta_common.keys import Key
+from manta_common.kinds import JOB, POD, RAYCLUSTER
+from manta_common.kube.events import Recorder
+from manta_common.kube.protocol import Kube, Scope, guarded
+from manta_common.kube.series import Notice
+from manta_common.phases import Phase
+from manta_common.plane import Item, Means, Plane, Shape
+from manta_common.ray.cleanup import redis_cleanup_job
+from manta_common.ray.cluster import Unbuildable, storage_namespace
+from manta_common.ray.settings import RaySettings
+from manta_common.settle import Children, Settler
+from manta_common.store import Held
+from manta_common.worker import PassEnded
+from manta_common.writes import Writes
+from manta_janitor.actions import ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
+from manta_janitor.observed import Fading, JanitorSettings, Node
+from manta_janitor.policies.fading import decide
+
+CONTROLLER: Final = "raycluster-controller"
+QUIET: Final = (NotCaughtUp, Conflict, Throttled)
+log = logging.getLogger(__name__)
+
+
+def cluster_of(child: Node | Job) -> Iterable[Key]:
+    """The cluster that a pod or Job says it belongs to."""
+    name = child.metadata.labels.get(labels.CLUSTER)
+    return [Key(child.metadata.namespace, name)] if name else []
+
+
+CLUSTERS = Source("raycluster", RayCluster)
+NODES = Source("pod", Node, {"cluster": cluster_of})
+CLEANUPS = Source("job", Job, {"cluster": cluster_of})
+
+
+class CleanupSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How the clean-up of clusters is set up."""
+
+    janitor: JanitorSettings = JanitorSettings()
+    ray: RaySettings = RaySettings()
+
+
+class FadingService:
+    """Implements the plane's `Service` for RayClusters that are being deleted."""
+
+    name = "janitor-clusters"
+    sources: Sequence[Source[Any]] = (CLUSTERS, NODES, CLEANUPS)
+
+    def __init__(self, kube: Kube, means: Means, settings: CleanupSettings, recorder: Recorder, shape: Shape) -> None:
+        self._kube, self._settings, self._recorder = kube, settings, recorder
+        self.plane = Plane(means, self, shape)
+        self._writes = Writes(kube, self.plane, {RAYCLUSTER.name: CLUSTERS, POD.name: NODES, JOB.name: CLEANUPS})
+
+    def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
+        """A cluster marks itself, all else the cluster it belongs to."""
+        return [held.key] if word == CLUSTERS.word else cluster_of(held.object)
+
+    async def settle(self, item: Item) -> None:
+        """One pass."""
+        await Settler(
+            kube=self._kube,
+            fence=self.plane.fence,
+            view_of=self.plane.view_of,
+            decide=self._decide,
+            carry_out=self._carry_out,
+            children=CHILDREN,
+        ).settle(item)
+
+    def passed(self, ended: PassEnded[Item]) -> None:
+        """Nothing beyond what the plane tells."""
+
+    def _decide(self, view: View, item: Item) -> Sequence[Phase[ClusterAction]]:
+        cluster = view.of(CLUSTERS).get(item.key)
+        if cluster is None or cluster.metadata.deletion_timestamp is None:
+            return []
+        nodes = view.of(NODES).find("cluster", item.key)
+        fading = Fading(
+            cluster=cluster,
+            heads=_of_type(nodes, labels.HEAD),
+            workers=_of_type(nodes, labels.WORKER),
+            cleanup=view.of(CLEANUPS).get(Key(item.key.namespace, names.redis_cleanup_job(item.key.name))),
+        )
+        return decide(fading, self._settings.janitor, self._kube.now())
+
+    async def _carry_out(self, item: Item, action: ClusterAction) -> None:
+        match action:
+            case DeletePod():
+                await self._writes.delete(item, POD, Key(item.key.namespace, action.name), uid=action.uid)
+            case CreateCleanup():
+                await self._create_cleanup(item)
+            case RemoveFinalizer():
+                await self._remove_finalizer(item, action)
+            case Recheck():
+                self.plane.worker.recheck(item, action.at)
+            case _:
+                assert_never(action)
+        log.info("action was carried out", extra={"action": type(action).__name__, "key": str(item)})
+
+    async def _create_cleanup(self, item: Item) -> None:
+        cluster = self._cluster(item)
+        place = Key(item.key.namespace, names.redis_cleanup_job(item.key.name))
+        try:
+            await self._writes.create(item, JOB, self._cleanup(cluster), into=Job)
+        except QUIET:
+            raise
+        except AlreadyExists as error:
+            raise NotCaughtUp(f"the clean-up {place} is there already") from error
+        except MantaError as error:
+            note = f"Failed to create Redis cleanup Job {place}, {error}"
+            self._tell(cluster, "Warning", "FailedToCreateRedisCleanupJob", note)
+            raise
+        self._tell(cluster, "Normal", "CreatedRedisCleanupJob", f"Created Redis cleanup Job {place}")
+
+    def _cleanup(self, cluster: RayCluster) -> dict[str, Any]:
+        try:
+            return redis_cleanup_job(cluster, self._settings.ray)
+        except Unbuildable as error:
+            raise Refused(422, "Unbuildable", str(error)) from error
+
+    async def _remove_finalizer(self, item: Item, action: RemoveFinalizer) -> None:
+        cluster = self._cluster(item)
+        meta = cluster.metadata
+        kept = [name for name in meta.finalizers if name != annotations.CLUSTER_FINALIZER]
+        patch = guarded(meta.resource_version, [{"op": "replace", "path": "/metadata/finalizers", "value": kept}])
+        try:
+            await self._writes.patch(item, RAYCLUSTER, item.key, patch=patch, into=RayCluster)
+        except NotFound:
+            return
+        if action.forced:
+            self._tell(cluster, "Warning", "ForceDeletedStuckCluster", self._forced(cluster))
+
+    def _forced(self, cluster: RayCluster) -> str:
+        since = cluster.metadata.deletion_timestamp or self._kube.now()
+        seconds = int((self._kube.now() - since).total_seconds())
+        return (
+            f"Force-removed GCS FT finalizer after {seconds}s due to Redis cleanup timeout; Redis storage namespace "
+            f'"{storage_namespace(cluster)}" may need manual cleanup'
+        )
+
+    def _cluster(self, item: Item) -> RayCluster:
+        view = self.plane.view_of(item)
+        cluster = view.of(CLUSTERS).get(item.key) if view else None
+        if cluster is None:
+            raise NotCaughtUp("the cluster is not seen any more")
+        return cluster
+
+    def _tell(self, cluster: RayCluster, severity: Literal["Normal", "Warning"], reason: str, note: str) -> None:
+        meta = cluster.metadata
+        about = ObjectReference(
+            api_version=RAYCLUSTER.api_version,
+            kind=RAYCLUSTER.kind,
+            namespace=meta.namespace,
+            name=meta.name,
+            uid=meta.uid,
+        )
+        action = "Cleanup" if reason.startswith("Force") else "Create"
+        self._recorder.record(
+            about, Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
+        )
+
+
+def _of_type(nodes: Iterable[Node], node_type: str) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if node.metadata.labels.get(labels.NODE_TYPE) == node_type)
+
+
+def _scope(item: Item) -> Scope:
+    return Scope(namespace=item.key.namespace, labels=f"{labels.CLUSTER}={item.key.name}")
+
+
+def _pods(view: View, item: Item) -> list[Key]:
+    return [Key(node.metadata.namespace, node.metadata.name) for node in view.of(NODES).find("cluster", item.key)]
+
+
+def _jobs(view: View, item: Item) -> list[Key]:
+    return [Key(job.metadata.namespace, job.metadata.name) for job in view.of(CLEANUPS).find("cluster", item.key)]
+
+
+CHILDREN = (Children(POD, NODES, _scope, _pods), Children(JOB, CLEANUPS, _scope, _jobs))

@@ -1,0 +1,52 @@
+"""From an ended RayJob to actions: what is due, what is announced, and when to look again. Pure."""
+
+from datetime import datetime
+from typing import Final
+
+from manta_common.api.meta import Condition
+from manta_common.phases import Phase
+from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
+from manta_janitor.observed import Ended, JanitorSettings
+from manta_janitor.policies.endings import Deletion, Plan, plan
+
+CONDITION: Final = "CleanupScheduled"
+DONE: Final = "CleanedUp"
+CANCELLED: Final = "NothingToCleanUp"
+_WHAT: Final = {
+    "DeleteSelf": "the RayJob",
+    "DeleteCluster": "the RayCluster",
+    "DeleteWorkers": "the worker pods of the RayCluster",
+    "DeleteNone": "nothing",
+}
+
+
+def decide(ended: Ended, settings: JanitorSettings, now: datetime) -> list[Phase[JobAction]]:
+    """Return what is to be done for a job now; nothing for one that has not ended or keeps everything."""
+    found = plan(ended, settings, now)
+    due: list[JobAction] = [CarryOut(found.due)] if found.due else []
+    later: list[JobAction] = [Recheck(found.upcoming.at)] if found.upcoming else []
+    return [phase for phase in (_announced(ended, found), due, later) if phase]
+
+
+def announcement(upcoming: Deletion) -> Announce:
+    """What the condition says of the next deletion."""
+    at = f"{upcoming.at:%Y-%m-%dT%H:%M:%SZ}"
+    return Announce("True", upcoming.policy, f"{_WHAT[upcoming.policy]} will be deleted at {at} by {upcoming.rule}")
+
+
+def _announced(ended: Ended, found: Plan) -> list[JobAction]:
+    """A new condition, if it would say something else than the one that is there."""
+    said = next((each for each in ended.job.status.conditions if each.type == CONDITION), None)
+    if found.upcoming:
+        wanted = announcement(found.upcoming)
+        return [] if _says(said, wanted) else [wanted]
+    is_open = said is not None and said.status == "True"
+    if not is_open or found.due or ended.job.metadata.deletion_timestamp is not None:
+        return []
+    if ended.cluster is None or ended.cluster.metadata.deletion_timestamp:
+        return [Announce("False", DONE, "all that was to be deleted is deleted")]
+    return [Announce("False", CANCELLED, "no rule of the job asks for a deletion any more")]
+
+
+def _says(said: Condition | None, wanted: Announce) -> bool:
+    return said is not None and (said.status, said.message) == (wanted.status, wanted.message)

@@ -1,0 +1,31 @@
+"""The janitor as a service: connections, one plane for ended RayJobs and one for deleted RayClusters."""
+
+import asyncio
+import socket
+
+from manta_common.kube.events import Recorder
+from manta_common.parts import Parts
+from manta_common.plane import Shape
+from manta_common.wiring import connections, run_plane
+from manta_common.worker import Pace
+from manta_janitor.clusters import FadingService
+from manta_janitor.config import Config
+from manta_janitor.jobs import EndingService
+
+ABOUT = "Deletes what RayJobs ask to be deleted, in time, and cleans up after clusters that keep state in Redis."
+DRAIN_SECONDS = 5.0
+
+
+async def main(config: Config, parts: Parts) -> None:
+    """Clean up until told to stop."""
+    async with connections(config, parts) as found:
+        recorder = Recorder(found.kube, socket.gethostname())
+        shape = Shape(partitions=config.partitions, pace=Pace(concurrency=config.concurrency))
+        settings = config.settings()
+        jobs = EndingService(found.kube, found.means, settings.janitor, recorder, shape)
+        clusters = FadingService(found.kube, found.means, settings, recorder, shape)
+        async with asyncio.TaskGroup() as group:
+            telling = group.create_task(recorder.run())
+            await asyncio.gather(run_plane(parts, jobs.plane), run_plane(parts, clusters.plane))
+            telling.cancel()
+        await recorder.drain(limit_seconds=DRAIN_SECONDS)
