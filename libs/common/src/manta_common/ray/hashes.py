@@ -5,11 +5,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
+import msgspec
+
 from manta_common.api import annotations
 from manta_common.api.documents import without_nulls
 from manta_common.api.raycluster import RayCluster, RayClusterSpec
 from manta_common.api.wire import to_builtins
-from manta_common.ray.gojson import encode
 from manta_common.ray.quantities import Quantity
 
 # KubeRay's hash covers the order of fields of Go's types, which cannot be had here for certain; a wrong hash under
@@ -35,7 +36,7 @@ def recreate_hash(spec: RayClusterSpec) -> str:
         pod = group["template"].get("spec", {})
         _drop(pod, _POD_FIELDS)
         _canonise(pod)
-    digest = hashlib.sha1(encode(document).encode(), usedforsecurity=False).digest()
+    digest = hashlib.sha1(msgspec.json.encode(document, order="sorted"), usedforsecurity=False).digest()
     return base64.b32hexencode(digest).decode()
 
 

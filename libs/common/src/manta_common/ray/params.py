@@ -9,7 +9,7 @@ import msgspec
 from manta_common.api import containers
 from manta_common.api.templates import Resources
 from manta_common.api.wire import Quantity as Written
-from manta_common.ray.gojson import encode
+from manta_common.gojson import encode
 from manta_common.ray.quantities import Quantity, QuantityError
 
 Params = dict[str, str]

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
-from math import ceil, floor
 from typing import Final, Literal, Self
 
 import msgspec
@@ -16,6 +14,7 @@ _QUANTITY: Final = re.compile(
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIXES: Final = {power: suffix for suffix, power in _DECIMAL.items()}
+_LONGEST: Final = 64  # characters; and no power of ten beyond it, or somebody's typing error takes all our memory
 _NANO: Final = 10**9
 _MOST: Final = (2**63 - 1) * _NANO
 
@@ -34,12 +33,13 @@ class Quantity(msgspec.Struct, frozen=True):
     def parse(cls, text: str | int) -> Self:
         """The amount that a text such as 500m, 1.5Gi or 2e3 names; smaller parts than billionths are rounded up."""
         match = _QUANTITY.match(str(text))
-        if not match:
+        if not match or len(match[0]) > _LONGEST:
             raise QuantityError(f"quantities must match the regular expression {_QUANTITY.pattern!r}: {text!r}")
-        unit, notation = _unit(match["suffix"] or "")
-        exact = Fraction(match["number"]) * unit * _NANO
-        rounded = ceil(exact) if exact >= 0 else floor(exact)
-        return cls(max(-_MOST, min(_MOST, rounded)), notation)
+        base, power, notation = _unit(match["suffix"] or "")
+        whole, _, decimals = match["number"].partition(".")
+        shift = power - len(decimals)
+        nanos = _rounded(int(whole + decimals) * base * 10 ** max(shift, 0), 10 ** max(-shift, 0))
+        return cls(max(-_MOST, min(_MOST, nanos)), notation)
 
     @property
     def is_zero(self) -> bool:
@@ -49,7 +49,7 @@ class Quantity(msgspec.Struct, frozen=True):
     @property
     def value(self) -> int:
         """The amount in whole units, rounded away from zero."""
-        return ceil(Fraction(self.nanos, _NANO)) if self.nanos >= 0 else floor(Fraction(self.nanos, _NANO))
+        return _rounded(self.nanos, _NANO)
 
     @property
     def approximate(self) -> float:
@@ -90,12 +90,18 @@ def multiplied(amounts: Amounts, times: int) -> dict[str, Quantity]:
     return {name: quantity * times for name, quantity in amounts.items()}
 
 
-def _unit(suffix: str) -> tuple[Fraction, Notation]:
+def _unit(suffix: str) -> tuple[int, int, Notation]:
+    """How many billionths a suffix stands for, as a whole number and a power of ten; and its notation."""
     if suffix in _DECIMAL:
-        return Fraction(10) ** _DECIMAL[suffix], "decimal"
+        return 1, 9 + _DECIMAL[suffix], "decimal"
     if suffix in _BINARY:
-        return Fraction(1024) ** _BINARY.index(suffix), "binary"
-    return Fraction(10) ** int(suffix[1:]), "exponent"
+        return 1024 ** _BINARY.index(suffix), 9, "binary"
+    return 1, 9 + max(-_LONGEST, min(_LONGEST, int(suffix[1:]))), "exponent"
+
+
+def _rounded(number: int, divisor: int) -> int:
+    """The quotient, rounded away from zero."""
+    return -(-number // divisor) if number >= 0 else number // divisor
 
 
 def _binary(number: int) -> str:

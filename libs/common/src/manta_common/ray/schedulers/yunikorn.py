@@ -8,8 +8,8 @@ import msgspec
 from manta_common.api import annotations, labels
 from manta_common.api.documents import without_nulls
 from manta_common.api.raygroups import WorkerGroupSpec
+from manta_common.gojson import encode
 from manta_common.ray.cluster import Manifest
-from manta_common.ray.gojson import encode
 from manta_common.ray.schedulers.mark import Mark
 from manta_common.ray.schedulers.parent import Parent
 from manta_common.ray.sums import template_resources
