@@ -10,7 +10,7 @@ import itertools
 import logging
 import random
 from collections.abc import Callable, Coroutine, Mapping
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -34,22 +34,36 @@ class Lane:
 
     def __init__(self) -> None:
         self.held = False
-        self.backlog: list[_Step | _Timer] = []
+        self.backlog: list[_Step] = []
 
 
 LANE: ContextVar[Lane | None] = ContextVar("lane", default=None)
 
 
-class _Step(asyncio.Handle):
-    """A callback that is ready."""
+class _Step(asyncio.TimerHandle):
+    """A callback that is ready, or will be. Of asyncio's own class only the type is used: the rest is for debugging."""
 
-    lane: Lane | None
+    __slots__ = ("arguments", "callback", "context", "dropped", "due_at", "lane")
 
+    def __init__(
+        self, due_at: float, callback: Callable[..., object], arguments: tuple[Any, ...], context: Context | None
+    ) -> None:
+        self.due_at, self.callback, self.arguments = due_at, callback, arguments
+        self.context = copy_context() if context is None else context
+        self.lane = self.context.get(LANE)
+        self.dropped = False
 
-class _Timer(asyncio.TimerHandle):
-    """A callback that will be ready at a time."""
+    def cancel(self) -> None:
+        self.dropped, self.callback, self.arguments = True, _nothing, ()
 
-    lane: Lane | None
+    def cancelled(self) -> bool:
+        return self.dropped
+
+    def when(self) -> float:
+        return self.due_at
+
+    def __repr__(self) -> str:
+        return f"<{self.callback} at {self.due_at:.3f} s>"
 
 
 class _Task(asyncio.Task[T]):
@@ -70,11 +84,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self.set_debug(False)  # asyncio's debugging is about real time
         self._chance, self._limits = chance or random.Random(0), limits or Limits()
-        self._steps: list[_Step | _Timer] = []
-        self._timers: list[tuple[float, int, _Timer]] = []
-        self._numbers, self._stale, self._now = itertools.count(), 0, 0.0
+        self._steps: list[_Step] = []
+        self._timers: list[tuple[float, int, _Step]] = []
+        self._numbers, self._now, self._most_timers = itertools.count(), 0.0, STALE_TIMERS
         self._held: dict[Lane, None] = {}
-        self._failure: BaseException | None = None
         self.steps = 0
 
     def time(self) -> float:
@@ -95,19 +108,31 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def call_soon(self, callback: Callable[..., object], *args: Any, context: Context | None = None) -> _Step:  # type: ignore[override]
         """Have a callback run at this time, in any order with the others."""
-        step = _Step(callback, args, self, context)
-        step.lane = LANE.get() if context is None else context.get(LANE)
+        step = _Step(self._now, callback, args, context)
         self._steps.append(step)
         return step
 
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> _Step:
+        """The same: there is one thread only."""
+        return self.call_soon(callback, *args, context=context)
+
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> _Step:
+        """Have a callback run after so many seconds."""
+        return self.call_at(self._now + delay, callback, *args, context=context)
+
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> _Timer:
+    ) -> _Step:
         """Have a callback run at a time."""
-        timer = _Timer(when, callback, args, self, context)
-        timer.lane = LANE.get() if context is None else context.get(LANE)
-        heapq.heappush(self._timers, (when, next(self._numbers), timer))
-        return timer
+        if len(self._timers) > self._most_timers:
+            self._drop_cancelled()
+        step = _Step(when, callback, args, context)
+        heapq.heappush(self._timers, (when, next(self._numbers), step))
+        return step
 
     def create_task(  # type: ignore[override]
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
@@ -116,23 +141,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         number = next(self._numbers)
         return _Task(number, coro, self, name=name or f"task-{number}", context=context)
 
-    def call_soon_threadsafe(  # type: ignore[override]
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> _Step:
-        """The same as `call_soon`: there is one thread only."""
-        return self.call_soon(callback, *args, context=context)
-
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> NoReturn:  # type: ignore[override]
         """Refused: threads would make runs differ."""
         raise RuntimeError(f"there are no threads in virtual time; {func} asks for one")
 
     def call_exception_handler(self, context: Mapping[str, Any]) -> None:
-        """An error in a callback ends the run; one that nobody asked for is logged."""
-        error = context.get("exception")
-        if "handle" in context and error is not None:
-            self._failure = error
-        else:
-            log.error("error that nobody awaited", extra={"about": context.get("message")}, exc_info=error)
+        """An error that nobody asked for is logged; one in a plain callback ends the run by itself."""
+        about = context.get("message")
+        log.error("error that nobody awaited", extra={"about": about}, exc_info=context.get("exception"))
 
     def end(self) -> None:
         """Cancel what is left, wait for it, and close; the limits of the run don't count any more."""
@@ -158,13 +174,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
             step.lane.backlog.append(step)
             return
         self.steps += 1
-        if not step.cancelled():
-            step._run()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
+        step.context.run(step.callback, *step.arguments)
 
-    def _next(self) -> _Step | _Timer:
+    def _next(self) -> _Step:
         """One of those that are ready now, chosen by the seed."""
         ready = self._steps
         if not ready:
@@ -177,7 +189,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _jump(self) -> None:
         """Move time on to the next timer; every timer of that time becomes ready."""
-        while self._timers and self._timers[0][2].cancelled():
+        while self._timers and self._timers[0][2].dropped:
             heapq.heappop(self._timers)
         if not self._timers:
             raise Deadlock(f"nothing is ready and no timer is set at {self._now:.3f} s; {self._waiting()}")
@@ -187,13 +199,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         while self._timers and self._timers[0][0] <= self._now:
             self._steps.append(heapq.heappop(self._timers)[2])
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Asyncio tells of a timer that was cancelled; they are thrown away when they are many."""
-        self._stale += 1
-        if self._stale > STALE_TIMERS:
-            self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
-            heapq.heapify(self._timers)
-            self._stale = 0
+    def _drop_cancelled(self) -> None:
+        """Throw the timers away that were cancelled, for they are many."""
+        self._timers = [timer for timer in self._timers if not timer[2].dropped]
+        heapq.heapify(self._timers)
+        self._most_timers = 2 * len(self._timers) + STALE_TIMERS
 
     def _waiting(self) -> str:
         """Where every task waits, for the message of an error."""
@@ -214,3 +224,7 @@ def run(work: Coroutine[Any, Any, T], *, chance: random.Random | None = None, li
 def _place(task: asyncio.Task[Any]) -> str:
     frames = task.get_stack(limit=1)
     return f"{frames[0].f_code.co_qualname}, line {frames[0].f_lineno}" if frames else "its end"
+
+
+def _nothing() -> None:
+    """In place of a callback that was cancelled."""

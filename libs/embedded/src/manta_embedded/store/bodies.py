@@ -1,6 +1,7 @@
 """Objects as JSON. The managers of fields are worked out only for those who read them."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ def encoded(obj: Obj, *, managed: bool = True) -> bytes:
     return (_WHOLE if managed else _BRIEF).encode(obj)
 
 
+@cache
 def reads_managed_fields(into: Any) -> bool:
     """Whether a type that is decoded into has a place for them; one of which that is not known may have."""
     if not (isinstance(into, type) and issubclass(into, msgspec.Struct)):
