@@ -1,7 +1,6 @@
 """Ownership among real processes on a real NATS: killed, stopped, frozen; and the times it takes."""
 
 import contextlib
-import json
 import os
 import pathlib
 import secrets
@@ -10,48 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-import msgspec
 import pytest
 
 from tests.parts.nats import Nats
-from tests.parts.process import Process, wait_until
+from tests.parts.owners import LIMIT_SECONDS, PARTITIONS, Replica, settled, taken_over
+from tests.parts.process import wait_until
 
-PARTITIONS = 32
-LIMIT_SECONDS = 40
 LONGER_THAN_THE_LEASE_SECONDS = 9.0
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One thing that happened in a replica."""
-
-    what: str
-    at: float
-    partitions: tuple[int, ...]
-
-
-class Replica:
-    """One replica in a process of its own."""
-
-    def __init__(self, url: str, service: str, folder: pathlib.Path) -> None:
-        command = [sys.executable, "-m", "tests.parts.ownership_replica", url, service, str(PARTITIONS)]
-        log = folder / f"replica-{secrets.token_hex(3)}.log"
-        self.process = Process("replica", command, log, environment={"PYTHONPATH": str(ROOT)})
-        self.process.start()
-
-    def lines(self, what: str) -> list[Line]:
-        """What happened so far; the line that is being written does not count."""
-        text = self.process.log.read_text() if self.process.log.exists() else ""
-        whole = (line for line in text.splitlines(keepends=True) if line.endswith("}\n"))
-        return [line for line in (msgspec.convert(json.loads(one), Line) for one in whole) if line.what == what]
-
-    def acted_since(self, at: float) -> dict[int, float]:
-        """The partitions that it acted on after a time, and when first."""
-        found: dict[int, float] = {}
-        for line in self.lines("acted"):
-            if line.at > at:
-                found.setdefault(line.partitions[0], line.at)
-        return found
 
 
 Start = Callable[..., Replica]
@@ -72,22 +36,22 @@ def start(nats: Nats, tmp_path: pathlib.Path) -> Iterator[Start]:
 
 
 def test_the_share_of_a_killed_replica_is_taken_over(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
-    killed, survivor = _settled(start(), start())
-    share = _share(killed)
+    killed, survivor = settled(start(), start())
+    share = killed.share
     at = time.monotonic()
     killed.process.kill()
-    seconds = _taken_over(survivor, share, at)
+    seconds = taken_over(survivor, share, at)
     _tell(capsys, f"failover after kill -9: {seconds:.1f} s for {len(share)} partitions")
     assert seconds < 10
     _nobody_acted_on_what_another_had(killed, survivor)
 
 
 def test_a_clean_stop_hands_over_within_a_second(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
-    leaving, survivor = _settled(start(), start())
-    share = _share(leaving)
+    leaving, survivor = settled(start(), start())
+    share = leaving.share
     at = time.monotonic()
     os.kill(leaving.process.pid, signal.SIGTERM)
-    seconds = _taken_over(survivor, share, at)
+    seconds = taken_over(survivor, share, at)
     _tell(capsys, f"hand-over after a clean stop: {1000 * seconds:.0f} ms for {len(share)} partitions")
     assert leaving.process.exit_code(within_seconds=5) == 0
     assert seconds < 1
@@ -95,11 +59,11 @@ def test_a_clean_stop_hands_over_within_a_second(start: Start, capsys: pytest.Ca
 
 
 def test_a_replica_that_was_frozen_does_not_act_when_it_wakes_up(start: Start) -> None:
-    frozen, survivor = _settled(start(), start())
-    share = _share(frozen)
+    frozen, survivor = settled(start(), start())
+    share = frozen.share
     at = time.monotonic()
     frozen.process.pause()
-    _taken_over(survivor, share, at)
+    taken_over(survivor, share, at)
     wait_until(
         "the lease is long over", lambda: time.monotonic() > at + LONGER_THAN_THE_LEASE_SECONDS, limit_seconds=20
     )
@@ -109,23 +73,23 @@ def test_a_replica_that_was_frozen_does_not_act_when_it_wakes_up(start: Start) -
         lambda: {one.partitions[0] for one in frozen.lines("released")} >= share,
         limit_seconds=LIMIT_SECONDS,
     )
-    _settled(frozen, survivor)
+    settled(frozen, survivor)
     _nobody_acted_on_what_another_had(frozen, survivor)
 
 
 def test_a_new_replica_takes_about_its_share(start: Start) -> None:
-    old = _settled(start(), start())
-    before = {partition: replica for replica in old for partition in _share(replica)}
-    *_, new = _settled(*old, start())
-    moved = {partition for partition in before if partition not in _share(before[partition])}
-    assert moved == _share(new)
+    old = settled(start(), start())
+    before = {partition: replica for replica in old for partition in replica.share}
+    *_, new = settled(*old, start())
+    moved = {partition for partition in before if partition not in before[partition].share}
+    assert moved == new.share
     assert 2 <= len(moved) <= 22  # a third of 32 on average
     _nobody_acted_on_what_another_had(*old, new)
 
 
 def test_two_services_do_not_mix(start: Start) -> None:
     one, other = start("-a"), start("-b")
-    assert _share(*_settled(one)) == _share(*_settled(other)) == set(range(PARTITIONS))
+    assert settled(one)[0].share == settled(other)[0].share == set(range(PARTITIONS))
     at = time.monotonic()
     one.process.kill()
     other.process.wait_until(
@@ -142,7 +106,7 @@ def test_a_nats_that_is_killed_and_restarted_loses_no_owner(own_nats: Nats, tmp_
         replicas = [Replica(own_nats.url, "svc", tmp_path) for _ in range(2)]
         for replica in replicas:
             started.callback(replica.process.kill)
-        _settled(*replicas)
+        settled(*replicas)
         own_nats.kill()
         own_nats.restart()
         at = time.monotonic()
@@ -152,35 +116,6 @@ def test_a_nats_that_is_killed_and_restarted_loses_no_owner(own_nats: Nats, tmp_
             limit_seconds=LIMIT_SECONDS,
         )
         _nobody_acted_on_what_another_had(*replicas)
-
-
-def _settled(*replicas: Replica) -> tuple[Replica, ...]:
-    """Wait until everyone has a share, and all shares are everything."""
-
-    def is_settled() -> bool:
-        shares = [_share(replica) for replica in replicas]
-        return all(shares) and sum(map(len, shares)) == PARTITIONS and len(set().union(*shares)) == PARTITIONS
-
-    wait_until("the partitions are shared", is_settled, limit_seconds=LIMIT_SECONDS)
-    return replicas
-
-
-def _share(replica: Replica) -> set[int]:
-    """The partitions that a replica has by its own account."""
-    count = dict.fromkeys(range(PARTITIONS), 0)
-    for word, step in (("acquired", 1), ("released", -1)):
-        for line in replica.lines(word):
-            count[line.partitions[0]] += step
-    return {partition for partition, owned in count.items() if owned}
-
-
-def _taken_over(survivor: Replica, share: set[int], at: float) -> float:
-    """Wait until the survivor acts on a share; after how many seconds it acted on the last of it."""
-    survivor.process.wait_until(
-        "it acts on the other's share", lambda: survivor.acted_since(at).keys() >= share, limit_seconds=LIMIT_SECONDS
-    )
-    first = survivor.acted_since(at)
-    return max(first[partition] for partition in share) - at
 
 
 def _nobody_acted_on_what_another_had(*replicas: Replica) -> None:

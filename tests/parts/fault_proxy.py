@@ -6,6 +6,8 @@ import dataclasses
 import pathlib
 import ssl
 import threading
+import time
+from collections import deque
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -15,6 +17,7 @@ from aiohttp import web
 HOP_BY_HOP = {"connection", "content-length", "host", "keep-alive", "transfer-encoding", "upgrade"}
 CALL_LIMIT_SECONDS = 10
 FAREWELL_SECONDS = 0.2
+WRITES_KEPT = 10_000
 T = TypeVar("T")
 
 
@@ -46,6 +49,16 @@ class Fault:
         return web.json_response(body, status=self.status, headers=headers)
 
 
+@dataclasses.dataclass(frozen=True)
+class Write:
+    """A request that would change something: who sent it (the user agent), and when by the monotonic clock."""
+
+    agent: str
+    method: str
+    path: str
+    at: float
+
+
 class FaultProxy:
     """Forwards everything to one API server over TLS, from a thread of its own."""
 
@@ -59,6 +72,8 @@ class FaultProxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault-proxy", daemon=True)
         self._flowing: asyncio.Event | None = None
+        self._frozen_path = ""
+        self.writes: deque[Write] = deque(maxlen=WRITES_KEPT)
         self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
         self.url = ""
@@ -92,9 +107,9 @@ class FaultProxy:
         """Cut every watch that is open now; how many there were."""
         return self._call(self._drop())
 
-    def freeze_watches(self) -> None:
-        """Watches stay open but pass on no more bytes, until `clear`."""
-        self._call(self._freeze())
+    def freeze_watches(self, path: str = "") -> None:
+        """Watches whose path contains this stay open but pass on no more bytes, until `clear`."""
+        self._call(self._freeze(path))
 
     def clear(self) -> None:
         """No more faults."""
@@ -135,8 +150,9 @@ class FaultProxy:
         await asyncio.gather(*watches, return_exceptions=True)
         return len(watches)
 
-    async def _freeze(self) -> None:
+    async def _freeze(self, path: str) -> None:
         if self._flowing:
+            self._frozen_path = path
             self._flowing.clear()
 
     async def _thaw(self) -> None:
@@ -144,6 +160,9 @@ class FaultProxy:
             self._flowing.set()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if request.method != "GET":
+            agent = request.headers.get("User-Agent", "")
+            self.writes.append(Write(agent, request.method, request.path, time.monotonic()))
         fault = next((fault for fault in self._faults if fault.strikes(request)), None)
         if fault:
             await asyncio.sleep(fault.delay_seconds)
@@ -176,7 +195,7 @@ class FaultProxy:
             await response.write(await answer.read())
             await response.write_eof()
             return response
-        watch = asyncio.create_task(self._copy_watch(answer, response))
+        watch = asyncio.create_task(self._copy_watch(request, answer, response))
         self._watches.add(watch)
         try:
             await watch
@@ -188,10 +207,13 @@ class FaultProxy:
             watch.cancel()
         return response
 
-    async def _copy_watch(self, answer: aiohttp.ClientResponse, response: web.StreamResponse) -> None:
+    async def _copy_watch(
+        self, request: web.Request, answer: aiohttp.ClientResponse, response: web.StreamResponse
+    ) -> None:
         assert self._flowing is not None
         with contextlib.suppress(ConnectionError):
             async for chunk in answer.content.iter_any():
-                await self._flowing.wait()
+                if self._frozen_path in request.path:
+                    await self._flowing.wait()
                 await response.write(chunk)
             await response.write_eof()

@@ -49,6 +49,12 @@ def ray(parts: Parts, parts_folder: pathlib.Path) -> Iterator[LocalRay]:
     yield from parts.obtain("ray", lambda: LocalRay.start(parts_folder))
 
 
+@pytest.fixture(scope="session")
+def guarded_ray(parts: Parts, parts_folder: pathlib.Path) -> Iterator[LocalRay]:
+    """A real Ray head that wants a token; a test that takes it down brings it up again."""
+    yield from parts.obtain("guarded_ray", lambda: LocalRay.start(parts_folder, token="sesame-open-for-manta"))
+
+
 @pytest.fixture
 def stub_dashboard(parts: Parts) -> Iterator[StubDashboard]:
     """A stub of Ray's dashboard for one test."""

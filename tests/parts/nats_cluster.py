@@ -40,6 +40,16 @@ class NatsCluster:
             raise
         return cluster
 
+    def leader(self, stream: str) -> int:
+        """The number of the server that leads a stream."""
+        for i in range(SIZE):
+            found = self._asked(i, "jsz?accounts=true&streams=true") or {}
+            streams = [one for account in found.get("account_details", []) for one in account.get("stream_detail", [])]
+            leads = {one["name"]: one.get("cluster", {}).get("leader") for one in streams}
+            if leads.get(stream) == _name(i):
+                return i
+        raise PartFailed(f"no server leads {stream}")
+
     def kill(self, i: int) -> None:
         """End a server at once; its data stays."""
         self._nodes[i].kill()
@@ -63,7 +73,7 @@ class NatsCluster:
         own = nats.settings(f"127.0.0.1:{port}", str(data_folder(folder)))
         others = ", ".join(f'"nats://127.0.0.1:{route}"' for route in routes)
         joined = f"""
-server_name: "manta-{i}"
+server_name: "{_name(i)}"
 http: "127.0.0.1:{self._monitors[i]}"
 cluster {{
   name: "manta"
@@ -96,3 +106,7 @@ cluster {{
             if not self._nodes[i].alive:
                 raise PartFailed(f"{self.urls[i]} ended; the end of its log:\n{self._nodes[i].tail()}") from None
         return None
+
+
+def _name(i: int) -> str:
+    return f"manta-{i}"

@@ -10,14 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.parts.cluster import ApiError, Cluster
+from tests.parts import crds
+from tests.parts.cluster import Cluster
 from tests.parts.control_plane import ControlPlane, cluster
 from tests.parts.docker import engine_answers
-from tests.parts.process import wait_until
 from tests.parts.registry import PARTS, Parts
 from tests.tools.catalogue import cache_folder, needed_for
-
-CRDS = pathlib.Path(__file__).parents[2] / "deploy" / "crds"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,9 +65,7 @@ def control_plane(kubernetes: Cluster) -> ControlPlane:
 @pytest.fixture(scope="session")
 def ray_crds(kubernetes: Cluster) -> None:
     """Our CRDs are installed."""
-    kubernetes.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
-    kubernetes.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(CRDS))
-    wait_until("the API server serves our kinds", lambda: _serves_ray(kubernetes), limit_seconds=60)
+    crds.install(kubernetes)
 
 
 @pytest.fixture
@@ -122,16 +118,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         times = ", ".join(f"{level} {seconds:.1f} s" for level, seconds in found.level_seconds.items())
         terminalreporter.section("time by level")
         terminalreporter.write_line(times)
-
-
-def _serves_ray(cluster: Cluster) -> bool:
-    """Whether every kind can be listed; a new one answers 429 for a while."""
-    try:
-        for plural in ("rayclusters", "rayjobs", "rayservices", "raycronjobs"):
-            cluster.request("GET", f"apis/ray.io/v1/{plural}")
-    except ApiError:
-        return False
-    return True
 
 
 def _in_ci() -> bool:

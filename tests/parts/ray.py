@@ -33,35 +33,45 @@ PORT_VARIABLES = ("AUTOSCALER_METRIC_PORT", "DASHBOARD_METRIC_PORT")  # without 
 
 
 class LocalRay:
-    """A Ray head node that runs jobs; `stop` leaves none of its processes and files."""
+    """A Ray head node that runs jobs, with a token if given; `stop` leaves none of its processes and files."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, token: str = "") -> None:
         ports = dict(zip(PORT_OPTIONS + PORT_VARIABLES, free_ports(len(PORT_OPTIONS + PORT_VARIABLES)), strict=True))
         self.origin = f"ray {_version()} on this machine"
         self.dashboard_url = f"http://127.0.0.1:{ports['--dashboard-port']}"
         self.address = f"127.0.0.1:{ports['--port']}"
         self._agent_url = f"http://127.0.0.1:{ports['--dashboard-agent-listen-port']}"
+        self.token = token or None
         self._folder = folder
-        self._process = Process("ray", _command(folder, ports), folder / "log", environment=_environment(ports))
+        environment = _environment(ports) | (_token_environment(token) if token else {})
+        self._process = Process("ray", _command(folder, ports), folder / "log", environment=environment)
 
     @classmethod
-    def start(cls, parent: pathlib.Path) -> "LocalRay":
+    def start(cls, parent: pathlib.Path, token: str = "") -> "LocalRay":
         """Start a head, and wait until its dashboard answers and takes jobs."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="ray-", dir=parent))
         if len(str(folder)) > LONGEST_FOLDER:
             raise Unavailable(f"{folder} is too long a path for Ray's sockets: set TMPDIR to a shorter folder")
-        ray = cls(folder)
+        ray = cls(folder, token)
         try:
-            ray._process.start()
-            ray._process.wait_until("its dashboard takes jobs", ray._takes_jobs, limit_seconds=UP_LIMIT_SECONDS)
+            ray.up()
         except BaseException:
             ray.stop()
             raise
         return ray
 
-    def stop(self) -> None:
-        """End Ray, its workers and the jobs they run, and remove its files."""
+    def up(self) -> None:
+        """Start it (again, with nothing that it knew before), and wait until its dashboard takes jobs."""
+        self._process.start()
+        self._process.wait_until("its dashboard takes jobs", self._takes_jobs, limit_seconds=UP_LIMIT_SECONDS)
+
+    def down(self) -> None:
+        """End Ray, its workers and the jobs they run."""
         self._process.stop()
+
+    def stop(self) -> None:
+        """The same, and remove its files."""
+        self.down()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def log_tail(self) -> str:
@@ -71,8 +81,8 @@ class LocalRay:
     def _takes_jobs(self) -> bool:
         """The head's agent runs the jobs; it comes up later than the dashboard."""
         return (
-            _got(f"{self.dashboard_url}/api/version") is not None
-            and _got(f"{self._agent_url}/api/local_raylet_healthz") == "success"
+            _got(f"{self.dashboard_url}/api/version", self.token) is not None
+            and _got(f"{self._agent_url}/api/local_raylet_healthz", self.token) == "success"
         )
 
 
@@ -103,9 +113,14 @@ def _environment(ports: dict[str, int]) -> dict[str, str]:
     }
 
 
-def _got(url: str) -> str | None:
+def _token_environment(token: str) -> dict[str, str]:
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
+
+
+def _got(url: str, token: str | None) -> str | None:
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
     try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
+        with urllib.request.urlopen(request, timeout=2) as answer:
             text: str = answer.read().decode()
             return text
     except urllib.error.HTTPError as error:

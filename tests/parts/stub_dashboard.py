@@ -5,6 +5,7 @@ It runs in a thread of its own, so a test may change its behaviour at any time, 
 
 import asyncio
 import collections
+import ssl
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from tests.parts.stub_faults import Delay, Drip, Fail, Fault, Hang, dripped
+from tests.parts.stub_faults import Cut, Delay, Drip, Fail, Fault, Flood, Hang, Say, answered, dripped
 from tests.parts.stub_jobs import Job, JobScript, new_submission_id, refusal, script_of
 
 START_LIMIT_SECONDS = 10
@@ -28,6 +29,8 @@ class StubDashboard:
         self.origin = "a stub"
         self.dashboard_url = ""
         self.token: str | None = None
+        self.hosts: set[str] = set()  # what it was called
+        self.paths: list[str] = []  # as they were sent
         self.calls: collections.Counter[str] = collections.Counter()
         self.jobs: dict[str, Job] = {}
         self.scripts: dict[str, JobScript] = {}
@@ -40,11 +43,11 @@ class StubDashboard:
         self._runner: web.AppRunner | None = None
 
     @classmethod
-    def start(cls) -> "StubDashboard":
-        """Start one on a free loopback port."""
+    def start(cls, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> "StubDashboard":
+        """Start one on a loopback port, by default on a free one."""
         stub = cls()
         stub._thread.start()
-        stub._in_loop(stub._listen())
+        stub._in_loop(stub._listen(host, port, tls))
         return stub
 
     def stop(self) -> None:
@@ -54,6 +57,12 @@ class StubDashboard:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=START_LIMIT_SECONDS)
         self._loop.close()
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        server = self._runner.server if self._runner else None
+        return len(server.connections) if server else 0
 
     def log_tail(self) -> str:
         """The last requests and how they were answered."""
@@ -86,13 +95,14 @@ class StubDashboard:
         for name in [submission_id] if submission_id else list(self.jobs):
             self.jobs.pop(name, None)
 
-    async def _listen(self) -> None:
+    async def _listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         application = web.Application(middlewares=[self._counted, self._faulty, self._authenticated])
         application.add_routes(self._routes())
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        self.dashboard_url = "http://{}:{}".format(*self._runner.addresses[0])
+        await web.TCPSite(self._runner, host, port, ssl_context=tls, reuse_address=True).start()
+        place = f"[{host}]" if ":" in host else host
+        self.dashboard_url = f"{'https' if tls else 'http'}://{place}:{self._runner.addresses[0][1]}"
 
     def _routes(self) -> list[web.RouteDef]:
         return [
@@ -110,6 +120,8 @@ class StubDashboard:
     @web.middleware
     async def _counted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         self.calls[_call(request)] += 1
+        self.hosts.add(request.host)
+        self.paths.append(request.raw_path)
         status = "not answered"
         try:
             response = await handler(request)
@@ -129,6 +141,8 @@ class StubDashboard:
                 return web.Response(status=status, text=text)
             case Drip(seconds_per_byte):
                 return await dripped(request, await handler(request), seconds_per_byte)
+            case Say() | Cut() | Flood() as wrong:
+                return await answered(request, wrong, await handler(request))
             case None:
                 pass
         return await handler(request)

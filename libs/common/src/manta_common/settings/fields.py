@@ -51,6 +51,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         """What a person may write, in words."""
         return str(self.extra.get("expected") or words(self.shape) + _span(self.extra))
 
+    @property
+    def also(self) -> tuple[str, ...]:
+        """Variables of another project that mean the same; ours win."""
+        return (str(self.extra["also"]),) if "also" in self.extra else ()
+
     def variables(self, service: str) -> tuple[str, ...]:
         """Its environment variables for a service; the later one wins."""
         own = (variable(self.name, service),) if service else ()

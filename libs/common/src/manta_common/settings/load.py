@@ -73,7 +73,8 @@ def _given(
     service: str, field: Field, *, environment: Mapping[str, str], written: Mapping[str, Any], path: Path | None
 ) -> _Given | None:
     """What counts of all that was written for a field: the last of these; an empty variable counts as not set."""
-    found = [_Given(f"{path}: {place}", written[place]) for place in field.places(service) if place in written]
+    found = [_Given(name, environment[name]) for name in field.also if environment.get(name)]
+    found += [_Given(f"{path}: {place}", written[place]) for place in field.places(service) if place in written]
     found += [_Given(name, environment[name]) for name in field.variables(service) if environment.get(name)]
     return found[-1] if found else None
 

@@ -60,6 +60,8 @@ def _untangled(shape: inspect.Type, raw: str) -> object:
     match shape:
         case inspect.StrType():
             return raw
+        case inspect.VarTupleType(item_type=inspect.DictType()):
+            return _document(raw)
         case inspect.VarTupleType() | inspect.ListType():
             return [part.strip() for part in raw.split(",") if part.strip()]
         case inspect.LiteralType() if raw.lower() in shape.values:
