@@ -3,6 +3,10 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+import manta_cluster_reconciler.config
+import manta_cluster_reconciler.main
+import manta_dashboard_gateway.config
+import manta_dashboard_gateway.main
 import manta_watcher.config
 import manta_watcher.main
 from manta_common.config import Config
@@ -12,5 +16,15 @@ Main = Callable[[Any, Parts], Coroutine[Any, Any, None]]
 
 BUILT: dict[str, tuple[type[Config], Main, str]] = {
     "watcher": (manta_watcher.config.Config, manta_watcher.main.main, manta_watcher.main.ABOUT),
+    "cluster-reconciler": (
+        manta_cluster_reconciler.config.Config,
+        manta_cluster_reconciler.main.main,
+        manta_cluster_reconciler.main.ABOUT,
+    ),
+    "dashboard-gateway": (
+        manta_dashboard_gateway.config.Config,
+        manta_dashboard_gateway.main.main,
+        manta_dashboard_gateway.main.ABOUT,
+    ),
 }
-TO_COME = ("cluster-reconciler", "job-reconciler", "dashboard-gateway", "janitor", "serve-reconciler")
+TO_COME = ("job-reconciler", "janitor", "serve-reconciler")

@@ -3,9 +3,11 @@
 import argparse
 import asyncio
 import contextlib
+import functools
 import os
 import pathlib
 import tempfile
+from collections.abc import Mapping
 from typing import ClassVar
 
 import msgspec
@@ -41,10 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def up(options: argparse.Namespace) -> int:
     """Run all services that are built, in this process, until SIGTERM or SIGINT."""
-    return reported("cli", lambda: serve(_config(options), _main, "cli"))
+    return reported("cli", lambda: _serve(options, _environment(options)))
 
 
-def _config(options: argparse.Namespace) -> Config:
+def _serve(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    services = {name: load(config, environment, None) for name, (config, _, _) in BUILT.items()}
+    return serve(_config(options, environment), functools.partial(_main, services), "cli")
+
+
+def _environment(options: argparse.Namespace) -> dict[str, str]:
     given = {
         "MANTA_KUBECONFIG": options.kubeconfig,
         "MANTA_NATS_URLS": options.nats,
@@ -52,13 +59,16 @@ def _config(options: argparse.Namespace) -> Config:
         "MANTA_WATCH_NAMESPACES": options.watch_namespaces,
         "MANTA_HTTP_ADDRESS": options.http,
     }
-    environment = {**os.environ, **{name: value for name, value in given.items() if value}}
+    return {**os.environ, **{name: value for name, value in given.items() if value}}
+
+
+def _config(options: argparse.Namespace, environment: Mapping[str, str]) -> Config:
     config = load(Config, environment, None)
     own = not options.nats and "MANTA_NATS_URLS" not in os.environ
     return msgspec.structs.replace(config, embedded_nats=own, folder=options.data or "")
 
 
-async def _main(config: Config, parts: Parts) -> None:
+async def _main(services: Mapping[str, manta_common.config.Config], config: Config, parts: Parts) -> None:
     async with contextlib.AsyncExitStack() as stack:
         if config.embedded_nats:
             folder = config.folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="manta-"))
@@ -68,5 +78,6 @@ async def _main(config: Config, parts: Parts) -> None:
         parts.ready()
         async with asyncio.TaskGroup() as group:
             for name, (_, main, _) in BUILT.items():
+                own = msgspec.structs.replace(services[name], nats_urls=config.nats_urls)
                 with log_values(service=name):
-                    group.create_task(main(config, parts.beside(name)))
+                    group.create_task(main(own, parts.beside(name)))

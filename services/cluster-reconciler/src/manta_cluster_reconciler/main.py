@@ -1,0 +1,59 @@
+"""The cluster-reconciler as a service: connections, what the API server can do, and a plane."""
+
+import asyncio
+import socket
+
+import msgspec
+
+from manta_cluster_reconciler.config import Config
+from manta_cluster_reconciler.reconcile import ClusterService
+from manta_cluster_reconciler.rules import Rules
+from manta_common.errors import NotFound, Refused
+from manta_common.keys import Key
+from manta_common.kinds import CERTIFICATE, ROUTE, Kind
+from manta_common.kube.events import Recorder
+from manta_common.kube.protocol import KindMissing, Kube
+from manta_common.parts import Parts
+from manta_common.plane import Shape
+from manta_common.wiring import connections, run_plane
+from manta_common.worker import Pace
+
+ABOUT = "Brings RayClusters to the state their specs ask for."
+NOBODY = Key("default", "manta")  # of no kind there is such an object; the answer tells whether there could be
+DRAIN_SECONDS = 5.0
+
+
+async def main(config: Config, parts: Parts) -> None:
+    """Look after clusters until told to stop."""
+    async with connections(config, parts) as found:
+        recorder = Recorder(found.kube, socket.gethostname())
+        service = ClusterService(
+            found.kube,
+            found.means,
+            rules=await rules_of(config, found.kube),
+            ledger=recorder,
+            shape=Shape(partitions=config.partitions, pace=Pace(concurrency=config.concurrency)),
+        )
+        async with asyncio.TaskGroup() as group:
+            telling = group.create_task(recorder.run())
+            await run_plane(parts, service.plane)
+            telling.cancel()
+        await recorder.drain(limit_seconds=DRAIN_SECONDS)
+
+
+async def rules_of(config: Config, kube: Kube) -> Rules:
+    """The settings together with what the API server serves."""
+    openshift = await is_served(kube, ROUTE)
+    cert_manager = config.feature_gates.mtls and await is_served(kube, CERTIFICATE)
+    return config.rules(openshift=openshift, cert_manager=cert_manager)
+
+
+async def is_served(kube: Kube, kind: Kind) -> bool:
+    """Whether the API server has a kind that we may read."""
+    try:
+        await kube.get(kind, NOBODY, msgspec.Raw)
+    except (KindMissing, Refused):
+        return False
+    except NotFound:
+        return True
+    return True

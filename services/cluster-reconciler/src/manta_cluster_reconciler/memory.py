@@ -1,0 +1,101 @@
+"""What this process remembers of clusters between passes. All of it can be lost: it is asked for again."""
+
+from collections.abc import Callable, Hashable
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from manta_cluster_reconciler.observed import Fetched, Found, Memory, Ref, Setback
+from manta_cluster_reconciler.policies import setbacks
+from manta_common.api.raycluster import RayCluster
+from manta_common.kinds import NETWORKPOLICY, SECRET, Kind
+
+K = TypeVar("K", bound=Hashable)
+FRESH_SECONDS = 600.0
+
+
+class Remembered:
+    """What is remembered of one cluster."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self.uid = cluster.metadata.uid
+        self._generation, self._asked_at = -1, 0.0
+        self.objects: dict[Ref, Found | None] = {}
+        self.policies: dict[str, Found] = {}
+        self._taken: set[str] = set()
+        self._setbacks: dict[str, Setback] = {}
+
+    def is_current(self, cluster: RayCluster, time: float, *, fresh_seconds: float = FRESH_SECONDS) -> bool:
+        """Whether what was fetched still counts: the cluster is as it was, and it is not long ago."""
+        return self._generation == cluster.metadata.generation and time - self._asked_at < fresh_seconds
+
+    def begin(self, cluster: RayCluster, time: float) -> None:
+        """Everything is to be asked for again."""
+        self._generation, self._asked_at = cluster.metadata.generation, time
+        self.objects, self.policies = {}, {}
+        self._taken.clear()
+
+    def fetched(self, *, fresh: bool) -> Fetched:
+        """What the API server said."""
+        return Fetched(objects=dict(self.objects), policies=tuple(self.policies.values()), fresh=fresh)
+
+    def memory(self) -> Memory:
+        """What else a decision may know."""
+        return Memory(setbacks=dict(self._setbacks), taken=frozenset(self._taken))
+
+    def doubt(self) -> None:
+        """Something was not as it is remembered: ask again in the next pass."""
+        self._generation = -1
+
+    def remember(self, kind: Kind, found: Found) -> None:
+        """An object was made or changed; of a Secret no more than its keys is kept."""
+        name = found["metadata"]["name"]
+        if kind == NETWORKPOLICY:
+            self.policies[name] = found
+        else:
+            self.objects[kind.name, name] = without_values(found) if kind == SECRET else found
+
+    def drop(self, kind: Kind, name: str) -> None:
+        """An object was deleted."""
+        if kind == NETWORKPOLICY:
+            self.policies.pop(name, None)
+        else:
+            self.objects[kind.name, name] = None
+
+    def take(self, name: str) -> None:
+        """A pod of this name is somebody else's."""
+        self._taken.add(name)
+
+    def set_back(self, slot: str, now: datetime) -> None:
+        """The pod of a slot failed, or was refused."""
+        self._setbacks[slot] = setbacks.grown(self._setbacks.get(slot), now)
+
+
+def without_values(secret: Found) -> Found:
+    """A Secret of which nothing secret is left."""
+    return {"metadata": secret["metadata"], "data": dict.fromkeys(secret.get("data") or {}, "")}
+
+
+class Memories(Generic[K]):
+    """All clusters that were looked at."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._known: dict[K, Remembered] = {}
+
+    def of(self, key: K, cluster: RayCluster) -> Remembered:
+        """What is remembered of a cluster; nothing of an earlier one of the same name."""
+        known = self._known.get(key)
+        if known is None or known.uid != cluster.metadata.uid:
+            known = self._known[key] = Remembered(cluster)
+        return known
+
+    def forget(self, key: K) -> None:
+        """The cluster is gone."""
+        self._known.pop(key, None)
+
+    def time(self) -> float:
+        """The time by which it is judged what is long ago."""
+        return self._monotonic()
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -1,0 +1,74 @@
+"""The order in which the pods of a cluster are looked at: suspension, upgrade, gang, head, workers."""
+
+from datetime import datetime
+
+from manta_cluster_reconciler import reasons
+from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase, Told
+from manta_cluster_reconciler.observed import Observed, is_terminating
+from manta_cluster_reconciler.policies import gang, head, workers
+from manta_cluster_reconciler.rules import Rules
+from manta_common.kinds import POD
+from manta_common.ray.hashes import head_verdict, recreate_annotations
+
+
+def phases(observed: Observed, rules: Rules, now: datetime) -> list[Phase]:
+    """What is to be done about a cluster's pods."""
+    if is_suspending(observed, rules):
+        return [delete_all(observed, every="Pods", cause="suspension")]
+    if rules.ray.gates.status_conditions and (observed.is_true(reasons.SUSPENDED) or observed.cluster.spec.suspend):
+        return []
+    if needs_recreation(observed):
+        return [delete_all(observed, every="all Pods", cause="spec change with Recreate upgradeStrategy")]
+    return [rewrites(observed), *gang.phases(observed, rules), *_nodes(observed, rules, now)]
+
+
+def _nodes(observed: Observed, rules: Rules, now: datetime) -> list[Phase]:
+    """Head and workers: what must go, then what is missing, the head first."""
+    leader = head.actions(observed, rules, now)
+    if leader is None or any(isinstance(action, DeletePod | Halt) for action in leader):
+        return [leader or []]
+    followers = workers.actions(observed, rules, now)
+    deletes = [action for action in followers if isinstance(action, DeletePod)]
+    others = [action for action in followers if not isinstance(action, DeletePod)]
+    return [deletes, [*leader, *others]]
+
+
+def is_suspending(observed: Observed, rules: Rules) -> bool:
+    """Whether all pods are to go because the cluster is suspended; without the gate the spec alone decides."""
+    if rules.ray.gates.status_conditions:
+        return observed.is_true(reasons.SUSPENDING)
+    return observed.cluster.spec.suspend is True
+
+
+def needs_recreation(observed: Observed) -> bool:
+    """Whether the spec has changed in a way that replaces all pods."""
+    return bool(observed.heads) and _verdict(observed) == "recreate"
+
+
+def rewrites(observed: Observed) -> list[Action]:
+    """Take over a head that another version made: its hash was not computed our way."""
+    if not observed.heads or _verdict(observed) != "rewrite":
+        return []
+    pod = observed.heads[0].metadata
+    body = {"metadata": {"annotations": recreate_annotations(observed.cluster)}}
+    return [Patch(kind=POD, name=pod.name, body=body, version=pod.resource_version)]
+
+
+def delete_all(observed: Observed, *, every: str, cause: str) -> list[Action]:
+    """Delete every pod that is not on its way out already."""
+    told: Told = reasons.deleting_all(observed.key, every=every, cause=cause)
+    return [
+        DeletePod(
+            name=pod.metadata.name,
+            uid=pod.metadata.uid,
+            told=told,
+            marker=reasons.FAILED_DELETE_ALL,
+            because=cause,
+        )
+        for pod in observed.pods
+        if not is_terminating(pod)
+    ]
+
+
+def _verdict(observed: Observed) -> str:
+    return head_verdict(observed.cluster, observed.heads[0].metadata.annotations)

@@ -1,0 +1,143 @@
+"""One pass for one cluster: fence, observe, decide, execute, status."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from manta_cluster_reconciler import status
+from manta_cluster_reconciler.actions import changes_anything
+from manta_cluster_reconciler.conditions import Failure
+from manta_cluster_reconciler.decide import decide, is_left_alone
+from manta_cluster_reconciler.execute import Errand, Executor, Ledger, Undone
+from manta_cluster_reconciler.gauges import Gauges
+from manta_cluster_reconciler.memory import Memories
+from manta_cluster_reconciler.observe import CLUSTERS, PODS, SERVICES, Observer, cluster_keys
+from manta_cluster_reconciler.observed import Observed
+from manta_cluster_reconciler.policies.refusals import Refusal, refusal
+from manta_cluster_reconciler.rules import Rules
+from manta_common.api.labels import CLUSTER, NODE_TYPE
+from manta_common.api.raycluster import RayCluster, RayClusterStatus
+from manta_common.errors import Retry
+from manta_common.feed import Source, View
+from manta_common.keys import Key
+from manta_common.kinds import POD, RAYCLUSTER
+from manta_common.kube.protocol import Kube, MergePatch, Scope
+from manta_common.plane import Item, Means, Plane, Shape
+from manta_common.settle import Children, Sight
+from manta_common.store import Held
+from manta_common.worker import PassEnded
+from manta_common.writes import Writes
+
+NAME = "cluster-reconciler"
+AGAIN = timedelta(milliseconds=100)
+
+
+class ClusterService:
+    """Implements the plane's `Service` for RayClusters."""
+
+    name = NAME
+    sources: Sequence[Source[Any]] = (CLUSTERS, PODS, SERVICES)
+
+    def __init__(self, kube: Kube, means: Means, *, rules: Rules, ledger: Ledger, shape: Shape | None = None) -> None:
+        self._kube, self._rules = kube, rules
+        self.plane = Plane(means, self, shape)
+        self._memories: Memories[Item] = Memories(means.clock.monotonic)
+        self._observer = Observer(kube, self._memories, rules)
+        self._writes = Writes(kube, self.plane, {source.word: source for source in self.sources})
+        self._executor = Executor(self._writes, ledger, self, at_most=rules.in_flight)
+        self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
+        self._sight: Sight[Item] = Sight(
+            kube=kube,
+            fence=self.plane.fence,
+            view_of=self.plane.view_of,
+            children=[Children(POD, PODS, _scope, _pods)],
+        )
+
+    def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
+        """A cluster marks itself, a pod or a Service its cluster."""
+        return [held.key] if word == CLUSTERS.word else cluster_keys(held.object)
+
+    def passed(self, ended: PassEnded[Item]) -> None:
+        """The plane counts passes already."""
+
+    def now(self) -> datetime:
+        """The API server's time, in whole seconds as Kubernetes writes it."""
+        return self._kube.now().replace(microsecond=0)
+
+    def recheck(self, item: Item, at: datetime) -> None:
+        """Look at a cluster again by then."""
+        self.plane.worker.recheck(item, at)
+
+    async def settle(self, item: Item) -> None:
+        """One pass."""
+        view = await self._sight.view(item)
+        seen = self._observer.glance(view, item)
+        if seen is None:
+            self._memories.forget(item)
+            self._gauges.gone(item)
+            return
+        self._gauges.saw(item, seen.cluster)
+        if is_left_alone(seen):
+            return
+        refused = refusal(seen, self._rules)
+        if refused:
+            await self._refuse(item, seen, refused)
+        else:
+            await self._serve(item, view, seen)
+
+    async def _refuse(self, item: Item, seen: Observed, refused: Refusal) -> None:
+        """Say why nothing is done, once."""
+        wanted = status.refused(seen, refused, self.now())
+        if status.differs(seen.cluster.status, wanted):
+            await self._write_status(item, seen.cluster, wanted)
+            self._executor.tell(seen.cluster, [refused.notice])
+
+    async def _serve(self, item: Item, view: View, seen: Observed) -> None:
+        """Close the gap. The status follows at once after a failure, else when the view shows what was done."""
+        seen = await self._observer.complete(item, seen)
+        phases = decide(seen, self._rules, self.now())
+        acts = any(changes_anything(action) for phase in phases for action in phase)
+        if acts:
+            await self._sight.ensure(item, view)
+        try:
+            await self._executor.carry_out(Errand(item, seen.cluster, self._memories.of(item, seen.cluster)), phases)
+        except Undone as undone:
+            await self._report(item, seen, undone.failure)
+            raise undone.error from undone
+        if not acts:
+            await self._report(item, seen, None)
+        elif not self.plane.fence.is_holding(item):
+            self.recheck(item, self._kube.now() + AGAIN)  # no feed will tell of what was done
+
+    async def _report(self, item: Item, seen: Observed, failure: Failure | None) -> None:
+        """Write the status if something that readers care for has changed."""
+        blocked = status.blocked(seen)
+        if blocked:
+            if failure is None:
+                raise Retry(blocked)
+            return
+        before, now = seen.cluster.status, self.now()
+        wanted = status.status(seen, self._rules, failure, now)
+        if not status.differs(before, wanted):
+            return
+        due_at = status.due_at(before, wanted, now)
+        if due_at > now:
+            self.recheck(item, due_at)
+            return
+        await self._write_status(item, seen.cluster, wanted)
+        if status.became_provisioned(before, wanted):
+            self._gauges.provisioned(seen.cluster, now)
+
+    async def _write_status(self, item: Item, cluster: RayCluster, wanted: RayClusterStatus) -> None:
+        body = status.patch(cluster.status, wanted, cluster.metadata.resource_version)
+        await self._writes.write_status(item, RAYCLUSTER, patch=MergePatch(body), into=RayCluster)
+
+
+def _scope(item: Item) -> Scope:
+    """The pods of a cluster that the watcher publishes; others the feed would never show."""
+    return Scope(namespace=item.key.namespace, labels=f"{CLUSTER}={item.key.name},{NODE_TYPE}")
+
+
+def _pods(view: View, item: Item) -> list[Key]:
+    found = view.of(PODS).find("cluster", item.key)
+    return [Key(pod.metadata.namespace, pod.metadata.name) for pod in found]

@@ -1,0 +1,148 @@
+"""The status of a cluster after a pass, and the patch that writes it. Pure."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from manta_cluster_reconciler import conditions, reasons
+from manta_cluster_reconciler.conditions import Failure
+from manta_cluster_reconciler.observed import Observed, is_running, is_worker, ready_status
+from manta_cluster_reconciler.policies.refusals import Refusal
+from manta_cluster_reconciler.rules import Rules
+from manta_common.api.core import Service, ServicePort
+from manta_common.api.raycluster import HeadInfo, RayClusterStatus
+from manta_common.api.wire import to_builtins
+from manta_common.ray import sums
+
+READY, SUSPENDED = "ready", "suspended"
+COUNTS: Final = (
+    "ready_worker_replicas",
+    "available_worker_replicas",
+    "desired_worker_replicas",
+    "min_worker_replicas",
+    "max_worker_replicas",
+)
+# KubeRay does not compare the others: they are brought up to date when one of these changes.
+COMPARED: Final = ("state", "reason", "endpoints", "head", "conditions", *COUNTS)
+PAUSE: Final = timedelta(seconds=1)  # between two writes in which nothing but the number of running pods changes
+
+
+def blocked(observed: Observed) -> str:
+    """Why no status can be told, if it can't: the head or its Service is missing or not the only one."""
+    if len(observed.heads) > 1:
+        return f"found multiple heads: {' '.join(pod.metadata.name for pod in observed.heads)}"
+    if len(observed.head_services) != 1:
+        return f"unable to find head service: {len(observed.head_services)} found"
+    return "" if observed.head_services[0].spec.cluster_ip else "head service IP is empty"
+
+
+def status(observed: Observed, rules: Rules, failure: Failure | None, now: datetime) -> RayClusterStatus:
+    """What is to stand in the status of a cluster that can be served."""
+    before = observed.cluster.status
+    state = _state(observed, failure)
+    totals = sums.resource_totals(observed.cluster.spec)
+    workers = [pod for pod in observed.pods if is_worker(pod) and is_running(pod)]
+    return msgspec.structs.replace(
+        before,
+        state=state,
+        reason="" if state == READY and before.state != READY else before.reason,
+        observed_generation=observed.cluster.metadata.generation,
+        ready_worker_replicas=sum(ready_status(pod) == "True" for pod in workers),
+        available_worker_replicas=len(workers),
+        desired_worker_replicas=sums.desired_workers(observed.cluster.spec),
+        min_worker_replicas=sums.min_workers(observed.cluster.spec),
+        max_worker_replicas=sums.max_workers(observed.cluster.spec),
+        desired_cpu=totals.cpu,
+        desired_memory=totals.memory,
+        desired_gpu=totals.gpu,
+        desired_tpu=totals.tpu,
+        endpoints={**before.endpoints, **_endpoints(observed.head_services[0])},
+        head=_head(observed),
+        last_update_time=now,
+        state_transition_times=before.state_transition_times | ({state: now} if state != before.state else {}),
+        conditions=conditions.conditions(observed, rules, failure, now),
+    )
+
+
+def refused(observed: Observed, refusal: Refusal, now: datetime) -> RayClusterStatus:
+    """The status of a cluster that cannot be served as it is: what was said before, and why nothing is done."""
+    return msgspec.structs.replace(
+        observed.cluster.status,
+        observed_generation=observed.cluster.metadata.generation,
+        last_update_time=now,
+        conditions=conditions.refused(observed, refusal.reason, f"{refusal.note}. {refusal.fix}", now),
+    )
+
+
+def differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:
+    """Whether a status is worth a write."""
+    return any(getattr(before, field) != getattr(after, field) for field in COMPARED)
+
+
+def due_at(before: RayClusterStatus, after: RayClusterStatus, now: datetime) -> datetime:
+    """When to write: at once, but the number of running workers alone at most once a second while it changes."""
+    told = [field for field in COMPARED if getattr(before, field) != getattr(after, field)]
+    small = set(told) <= {"ready_worker_replicas", "available_worker_replicas"} and after.state != READY
+    if not small or before.last_update_time is None:
+        return now
+    return max(now, before.last_update_time + PAUSE)
+
+
+def became_provisioned(before: RayClusterStatus, after: RayClusterStatus) -> bool:
+    """Whether all pods are ready for the first time."""
+    return _is_provisioned(after) and not _is_provisioned(before)
+
+
+def patch(before: RayClusterStatus, after: RayClusterStatus, version: str) -> dict[str, Any]:
+    """The merge patch from one status to the next, for one version of the object."""
+    return {"metadata": {"resourceVersion": version}, "status": _changes(to_builtins(before), to_builtins(after))}
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that are new or different; a field that is gone is null. Go always writes some, so equal ones stay in."""
+    gone = dict.fromkeys(name for name in before if name not in after)
+    return gone | {name: _change(before.get(name), value) for name, value in after.items()}
+
+
+def _change(before: object, after: Any) -> Any:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return _changes(before, after)
+    return after
+
+
+def _state(observed: Observed, failure: Failure | None) -> str:
+    """Ready is never taken back because of a pod; only suspension ends it."""
+    wanted = sums.desired_workers(observed.cluster.spec) + 1
+    state = observed.cluster.status.state
+    if failure is None and len(observed.pods) == wanted and conditions.all_running(observed.pods):
+        state = READY
+    if observed.cluster.spec.suspend and not observed.pods:
+        state = SUSPENDED
+    return state
+
+
+def _endpoints(service: Service) -> dict[str, str]:
+    return {port.name: _endpoint(port) for port in service.spec.ports if port.name}
+
+
+def _endpoint(port: ServicePort) -> str:
+    return str(port.node_port or port.target_port)
+
+
+def _head(observed: Observed) -> HeadInfo:
+    service = observed.head_services[0]
+    pod = observed.heads[0] if observed.heads else None
+    address = pod.status.pod_ip if pod else ""
+    return HeadInfo(
+        pod_ip=address,
+        pod_name=pod.metadata.name if pod else "",
+        service_name=service.metadata.name,
+        service_ip=address if service.spec.cluster_ip == "None" else service.spec.cluster_ip,
+    )
+
+
+def _is_provisioned(status_: RayClusterStatus) -> bool:
+    found = (known for known in status_.conditions if known.type == reasons.PROVISIONED)
+    return any(known.status == "True" for known in found)

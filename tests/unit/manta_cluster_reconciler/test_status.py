@@ -1,0 +1,175 @@
+"""The status tells what there is, and is written only when something that readers care for has changed."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from manta_cluster_reconciler import status
+from manta_cluster_reconciler.conditions import Failure
+from manta_cluster_reconciler.observed import Observed, observed
+from manta_cluster_reconciler.policies.refusals import Refusal
+from manta_common.api.raycluster import RayClusterStatus
+from tests.examples.example import Json
+from tests.unit.manta_cluster_reconciler.scenes import (
+    NOW,
+    RULES,
+    cluster,
+    groups,
+    head,
+    scene,
+    service,
+    terminating,
+    worker,
+)
+
+
+def told(seen: Observed, failure: Failure | None = None) -> RayClusterStatus:
+    return status.status(seen, RULES, failure, NOW)
+
+
+def test_a_cluster_whose_pods_all_run_is_ready() -> None:
+    of = cluster()
+    after = told(scene(of, head(of), worker(of, 0)))
+    assert (after.state, after.state_transition_times) == ("ready", {"ready": NOW})
+    assert (after.ready_worker_replicas, after.available_worker_replicas, after.desired_worker_replicas) == (1, 1, 1)
+    assert (after.min_worker_replicas, after.max_worker_replicas) == (0, 5)
+    assert after.observed_generation == 1
+    assert after.head.pod_name == head(of).metadata.name
+    assert (after.head.pod_ip, after.head.service_ip) == ("10.0.0.1", "10.0.0.1")
+    assert after.head.service_name == "demo-head-svc"
+    assert after.endpoints["dashboard"] == "8265"
+
+
+@pytest.mark.parametrize(
+    ("workers", "failure", "before", "state"),
+    [
+        pytest.param([{}], Failure("x"), "", "", id="not after a failure"),
+        pytest.param([], None, "", "", id="not with a pod too few"),
+        pytest.param([{}, {}], None, "", "", id="not with a pod too many"),
+        pytest.param([{"phase": "Pending"}], None, "", "", id="not while a pod waits"),
+        pytest.param([{"phase": "Failed"}], None, "ready", "ready", id="but it is never taken back"),
+    ],
+)
+def test_when_a_cluster_is_ready(workers: list[Json], failure: Failure | None, before: str, state: str) -> None:
+    of = cluster(status={"state": before})
+    pods = [worker(of, number, one) for number, one in enumerate(workers)]
+    assert told(scene(of, head(of), *pods), failure).state == state
+
+
+def test_a_suspended_cluster_without_pods_is_suspended() -> None:
+    of = cluster({"suspend": True}, status={"state": "ready", "stateTransitionTimes": {"ready": NOW.isoformat()}})
+    after = told(scene(of))
+    assert after.state == "suspended"
+    assert set(after.state_transition_times) == {"ready", "suspended"}
+    assert told(scene(of, worker(of, 0, **terminating()))).state == "ready"
+
+
+def test_running_workers_are_available_and_ready_when_they_say_so() -> None:
+    of = cluster(groups({"groupName": "small", "replicas": 3}))
+    pods = [worker(of, 0), worker(of, 1, {"conditions": []}), worker(of, 2, {"phase": "Pending"})]
+    after = told(scene(of, *pods))
+    assert (after.ready_worker_replicas, after.available_worker_replicas) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("spec", "address", "endpoints"),
+    [
+        pytest.param({"clusterIP": "10.9.9.9"}, "10.9.9.9", {"d": "5"}, id="a Service with an address"),
+        pytest.param({"clusterIP": "None"}, "10.0.0.1", {"d": "5"}, id="a headless Service has the head's"),
+        pytest.param(
+            {"clusterIP": "10.9.9.9", "ports": [{"name": "d", "port": 5, "targetPort": 5, "nodePort": 30001}]},
+            "10.9.9.9",
+            {"d": "30001"},
+            id="a node port",
+        ),
+        pytest.param(
+            {"clusterIP": "10.9.9.9", "ports": [{"name": "d", "port": 5, "targetPort": "web"}, {"port": 6}]},
+            "10.9.9.9",
+            {"d": "web"},
+            id="a port by name, and one without",
+        ),
+    ],
+)
+def test_where_the_head_is_to_be_found(spec: Json, address: str, endpoints: dict[str, str]) -> None:
+    of = cluster(status={"endpoints": {"old": "1"}})
+    ports: Json = {"ports": [{"name": "d", "port": 5, "targetPort": 5}]}
+    after = told(observed(of, [head(of)], [service(of, **(ports | spec))]))
+    assert after.head.service_ip == address
+    assert after.endpoints == {"old": "1", **endpoints}
+
+
+def test_without_a_head_its_addresses_are_empty() -> None:
+    after = told(scene(cluster()))
+    assert (after.head.pod_ip, after.head.pod_name, after.head.service_ip) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("heads", "services", "complaint"),
+    [
+        pytest.param(1, 1, "", id="one of each"),
+        pytest.param(0, 1, "", id="no head"),
+        pytest.param(2, 1, "found multiple heads", id="two heads"),
+        pytest.param(1, 0, "unable to find head service", id="no Service"),
+        pytest.param(1, 2, "unable to find head service", id="two Services"),
+    ],
+)
+def test_when_no_status_can_be_told(heads: int, services: int, complaint: str) -> None:
+    of = cluster()
+    pods = [head(of, name=f"head-{number}") for number in range(heads)]
+    assert status.blocked(observed(of, pods, [service(of)] * services)).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        pytest.param({"state": "ready"}, True, id="the state"),
+        pytest.param({"ready_worker_replicas": 1}, True, id="a number of workers"),
+        pytest.param({"endpoints": {"a": "1"}}, True, id="an endpoint"),
+        pytest.param({"observed_generation": 5}, False, id="not the generation"),
+        pytest.param({"desired_cpu": "5"}, False, id="not the sums"),
+        pytest.param({"last_update_time": NOW}, False, id="not the time"),
+    ],
+)
+def test_what_is_worth_a_write(change: dict[str, Any], differs: bool) -> None:
+    before = RayClusterStatus()
+    assert status.differs(before, msgspec.structs.replace(before, **change)) == differs
+
+
+def test_the_number_of_running_pods_alone_is_written_once_a_second() -> None:
+    before = RayClusterStatus(last_update_time=NOW, state="")
+    counted = msgspec.structs.replace(before, ready_worker_replicas=3)
+    assert status.due_at(before, counted, NOW) == NOW + timedelta(seconds=1)
+    assert status.due_at(before, counted, NOW + timedelta(seconds=5)) == NOW + timedelta(seconds=5)
+    assert status.due_at(before, msgspec.structs.replace(counted, state="ready"), NOW) == NOW
+    assert status.due_at(RayClusterStatus(), counted, NOW) == NOW
+
+
+def test_a_patch_removes_what_is_gone_and_names_its_version() -> None:
+    before = RayClusterStatus(reason="old", ready_worker_replicas=2, endpoints={"a": "1"})
+    after = RayClusterStatus(state="ready", endpoints={"a": "2"})
+    body = status.patch(before, after, "42")
+    assert body["metadata"] == {"resourceVersion": "42"}
+    assert body["status"]["reason"] is None
+    assert body["status"]["readyWorkerReplicas"] is None
+    assert body["status"]["endpoints"] == {"a": "2"}
+    assert body["status"]["desiredGPU"] == "0"
+    assert body["status"]["head"] == {}
+
+
+def test_a_refused_cluster_keeps_its_status_and_says_why() -> None:
+    of = cluster(status={"state": "ready"}, generation=3)
+    after = status.refused(scene(of), Refusal("InvalidRayClusterSpec", "no container", "Add one."), NOW)
+    assert (after.state, after.observed_generation) == ("ready", 3)
+    [condition] = after.conditions
+    assert (condition.type, condition.status, condition.reason) == ("Valid", "False", "InvalidRayClusterSpec")
+    assert condition.message == "no container. Add one."
+    assert condition.observed_generation == 3
+
+
+def test_the_first_time_that_all_pods_are_ready_is_noticed() -> None:
+    of = cluster()
+    after = told(scene(of, head(of), worker(of, 0)))
+    assert status.became_provisioned(of.status, after)
+    assert not status.became_provisioned(after, after)
