@@ -5,7 +5,6 @@ import concurrent.futures
 import contextlib
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from tests.parts.ports import free_port
 from tests.parts.process import PartFailed, Process, Unavailable, accepts
 from tests.tools.build import BuildFailed, ensure
 from tests.tools.catalogue import TOOLS
+from tests.tools.differences import Known, known, unexplained
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIFFERENCES = ROOT / "docs" / "reference" / "known-differences.md"
@@ -47,12 +47,6 @@ def main() -> int:
         return 130
 
 
-def explained(document: str) -> set[str]:
-    """The cases that the table of known differences names in its last column."""
-    rows = re.findall(r"^\|.*\|([^|]*)\|\s*$", document, re.MULTILINE)
-    return {case for cell in rows for case in re.findall(r"`([^`]+)`", cell)}
-
-
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make parity", description=__doc__)
     parser.add_argument("folder", type=pathlib.Path, nargs="?", help="with parity.py, cases/ and golden/")
@@ -79,6 +73,8 @@ def _enter_namespace() -> int:
 def needed(case: str) -> set[str]:
     """The services that a case needs, by its name."""
     kind = case.removeprefix("sample.ray-")
+    if kind == "cluster.gcs-ft-redis":  # it is deleted, and Redis cleaned up
+        return {"watcher", "cluster-reconciler", "janitor"}
     if kind.startswith("cluster"):
         return {"watcher", "cluster-reconciler"}
     if kind.startswith("service"):
@@ -143,7 +139,7 @@ def _operator(name: str, plane: ControlPlane, folder: pathlib.Path) -> Process:
         manta = pathlib.Path(sys.executable).parent / "manta"
         command = [str(manta), "up", "--kubeconfig", str(plane.kubeconfig), "--feature-gates", GATES]
     plane.kubectl("apply", "--server-side", "-f", str(crds))
-    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", str(crds))
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=120s", "-f", str(crds))
     return Process(name, command, folder / f"{name}.log", environment=environment)
 
 
@@ -165,26 +161,42 @@ def _start_stub(recorded: pathlib.Path, folder: pathlib.Path) -> Process:
 
 
 def _compare(cases: Sequence[pathlib.Path], options: argparse.Namespace, plane: ControlPlane) -> int:
-    known = explained(DIFFERENCES.read_text()) if options.operator == "manta" else set()
+    found = known(DIFFERENCES.read_text()) if options.operator == "manta" else Known((), frozenset())
     failed = []
-    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool, tempfile.TemporaryDirectory() as kept:
+        options.keep = options.keep or pathlib.Path(kept)
         plays = {case.stem: pool.submit(_play, case, options, plane) for case in cases}
         for name, play in plays.items():
             done = play.result()
-            verdict = "same" if done.returncode == 0 else "explained" if name in known else "differs"
+            differs = [] if done.returncode == 0 else _unexplained(name, options, found) or [done.stderr]
+            verdict = _verdict(name, done.returncode, differs, found)
             print(f"parity: {name}: {verdict}", flush=True)
             if verdict == "differs":
                 failed.append(name)
-                print(done.stdout.rsplit("\n", 2)[0] + done.stderr, flush=True)
+                print("\n".join(differs), flush=True)
     print(f"{len(cases) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0
+
+
+def _unexplained(name: str, options: argparse.Namespace, found: Known) -> list[str]:
+    here = options.keep / f"{name}.yaml"
+    if not here.is_file():
+        return []
+    return unexplained((options.folder / "golden" / f"{name}.yaml").read_text(), here.read_text(), found.places)
+
+
+def _verdict(name: str, code: int, differs: list[str], found: Known) -> str:
+    if code == 0:
+        return "same"
+    if differs == [""]:
+        return "same but for known differences"
+    return "explained" if name in found.cases else "differs"
 
 
 def _play(case: pathlib.Path, options: argparse.Namespace, plane: ControlPlane) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(options.folder / "parity.py"), "compare", str(case)]
     command += ["--kubeconfig", str(plane.kubeconfig), "--golden", str(options.folder / "golden")]
-    if options.keep:
-        command += ["--keep", str(options.keep)]
+    command += ["--keep", str(options.keep)]
     return subprocess.run(command, capture_output=True, text=True, timeout=CASE_LIMIT_SECONDS, check=False)
 
 

@@ -33,7 +33,8 @@ class Scene:
 
     def __init__(self) -> None:
         self.time, self.recorder = 0.0, Recorder()
-        self.fence: Fence[Key] = Fence(lambda: self.time, self.recorder)
+        self.shown: Seen | None = None
+        self.fence: Fence[Key] = Fence(lambda: self.time, self.recorder, lambda *_: self.shown)
 
     def is_open(self) -> bool:
         try:
@@ -150,3 +151,36 @@ def test_it_is_told_why_a_view_was_verified() -> None:
     scene.fence.verified(OWNER)
     assert scene.recorder.causes == ["taken_over", "overdue"]
     assert scene.recorder.waits == [], "it never came back"
+
+
+@pytest.mark.parametrize(
+    ("shown", "passes"),
+    [
+        pytest.param(None, False, id="nothing can be said"),
+        pytest.param(seen(4), False, id="an older version"),
+        pytest.param(seen(-1, uid="", gone=True), False, id="nothing yet"),
+        pytest.param(seen(5), True, id="the version"),
+    ],
+)
+def test_a_write_whose_news_came_before_its_answer_is_not_awaited(shown: Seen | None, *, passes: bool) -> None:
+    scene = Scene()
+    scene.shown = shown
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    assert scene.is_open() == passes
+
+
+@pytest.mark.parametrize(
+    ("shown", "passes"),
+    [
+        pytest.param(None, False, id="nothing can be said"),
+        pytest.param(seen(5), False, id="it as it was"),
+        pytest.param(seen(6, terminating=True), True, id="that it ends"),
+        pytest.param(seen(7, uid="other"), True, id="its successor"),
+        pytest.param(seen(-1, uid="", gone=True), True, id="nothing any more"),
+    ],
+)
+def test_a_deletion_whose_news_came_before_its_answer_is_not_awaited(shown: Seen | None, *, passes: bool) -> None:
+    scene = Scene()
+    scene.shown = shown
+    scene.fence.deleted(OWNER, POD, CHILD, uid="u")
+    assert scene.is_open() == passes

@@ -155,6 +155,16 @@ def test_quiet_failures_never_wait_longer_than_a_second() -> None:
     run(main())
 
 
+def test_quiet_failures_do_not_make_the_next_real_one_wait_longer() -> None:
+    async def main() -> None:
+        scene = Scene(a=[*(NotCaughtUp("x") for _ in range(20)), MantaError("y")])
+        await scene.play("a")
+        before, after = scene.times("a")[-2:]
+        assert after - before <= 0.006
+
+    run(main())
+
+
 def test_success_forgets_the_failures() -> None:
     async def main() -> None:
         scene = Scene(a=[MantaError("x") for _ in range(10)])
@@ -242,6 +252,18 @@ def test_a_forgotten_key_is_neither_dirty_nor_due() -> None:
         scene.worker.forget(lambda key: key != "b")
         await scene.play()
         assert (scene.times("a"), scene.times("b"), scene.times("c")) == ([], [0], [])
+
+    run(main())
+
+
+def test_keys_may_come_and_go_thousands_of_times() -> None:
+    async def main() -> None:
+        scene = Scene()
+        for _ in range(3000):
+            assert await scene.worker.drain(lambda key: key == "a", limit_seconds=5)
+            scene.worker.forget(lambda key: key == "a")
+        await scene.play("a")
+        assert scene.times("a") == [0]
 
     run(main())
 

@@ -6,14 +6,9 @@ import sys
 
 import pytest
 
-from tests.tools.parity import explained, needed
+from tests.tools.parity import needed
 
 ROOT = pathlib.Path(__file__).parents[3]
-
-
-def test_explained_cases_are_the_last_column_of_the_table() -> None:
-    document = "# Title `not-this`\n\n| what `nor-this` | why | cases |\n|---|---|---|\n| a | b | `one.a`, `two.b` |\n"
-    assert explained(document) == {"one.a", "two.b"}
 
 
 def test_without_a_folder_it_says_what_to_type() -> None:

@@ -7,6 +7,10 @@ import manta_cluster_reconciler.config
 import manta_cluster_reconciler.main
 import manta_dashboard_gateway.config
 import manta_dashboard_gateway.main
+import manta_janitor.config
+import manta_janitor.main
+import manta_job_reconciler.config
+import manta_job_reconciler.main
 import manta_watcher.config
 import manta_watcher.main
 from manta_common.config import Config
@@ -26,5 +30,11 @@ BUILT: dict[str, tuple[type[Config], Main, str]] = {
         manta_dashboard_gateway.main.main,
         manta_dashboard_gateway.main.ABOUT,
     ),
+    "job-reconciler": (
+        manta_job_reconciler.config.Config,
+        manta_job_reconciler.main.main,
+        manta_job_reconciler.main.ABOUT,
+    ),
+    "janitor": (manta_janitor.config.Config, manta_janitor.main.main, manta_janitor.main.ABOUT),
 }
-TO_COME = ("job-reconciler", "janitor", "serve-reconciler")
+TO_COME = ("serve-reconciler",)

@@ -1,6 +1,6 @@
 """One pass for one cluster: fence, observe, decide, execute, status."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from manta_cluster_reconciler.observed import Observed
 from manta_cluster_reconciler.policies.refusals import Refusal, refusal
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.labels import CLUSTER, NODE_TYPE
-from manta_common.api.raycluster import RayCluster, RayClusterStatus
+from manta_common.api.raycluster import RayCluster
 from manta_common.errors import Retry
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -87,9 +87,9 @@ class ClusterService:
 
     async def _refuse(self, item: Item, seen: Observed, refused: Refusal) -> None:
         """Say why nothing is done, once."""
-        wanted = status.refused(seen, refused, self.now())
+        wanted, version = status.refused(seen, refused, self.now()), seen.cluster.metadata.resource_version
         if status.differs(seen.cluster.status, wanted):
-            await self._write_status(item, seen.cluster, wanted)
+            await self._write_status(item, status.refusal_patch(wanted, version))
             self._executor.tell(seen.cluster, [refused.notice])
 
     async def _serve(self, item: Item, view: View, seen: Observed) -> None:
@@ -124,12 +124,11 @@ class ClusterService:
         if due_at > now:
             self.recheck(item, due_at)
             return
-        await self._write_status(item, seen.cluster, wanted)
+        await self._write_status(item, status.patch(before, wanted, seen.cluster.metadata.resource_version))
         if status.became_provisioned(before, wanted):
             self._gauges.provisioned(seen.cluster, now)
 
-    async def _write_status(self, item: Item, cluster: RayCluster, wanted: RayClusterStatus) -> None:
-        body = status.patch(cluster.status, wanted, cluster.metadata.resource_version)
+    async def _write_status(self, item: Item, body: Mapping[str, Any]) -> None:
         await self._writes.write_status(item, RAYCLUSTER, patch=MergePatch(body), into=RayCluster)
 
 

@@ -100,6 +100,13 @@ def patch(before: RayClusterStatus, after: RayClusterStatus, version: str) -> di
     return {"metadata": {"resourceVersion": version}, "status": _changes(to_builtins(before), to_builtins(after))}
 
 
+def refusal_patch(after: RayClusterStatus, version: str) -> dict[str, Any]:
+    """The merge patch that only says why a cluster is not served; what was seen of it before stays."""
+    told = to_builtins(after)
+    fields = ("conditions", "observedGeneration", "lastUpdateTime")
+    return {"metadata": {"resourceVersion": version}, "status": {name: told[name] for name in fields}}
+
+
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """Fields that are new or different; a field that is gone is null. Go always writes some, so equal ones stay in."""
     gone = dict.fromkeys(name for name in before if name not in after)

@@ -177,6 +177,12 @@ def test_what_the_user_wrote_passes_through() -> None:
     assert {key: spec[key] for key in mine} == mine | {"fieldOfTheFuture": {"deep": [1, {}]}}
 
 
+def test_an_amount_that_only_kubernetes_refuses_is_passed_on_to_it() -> None:
+    limits = {"limits": {"cpu": "1e1.5", "memory": "1e1.5"}}
+    assert ray(worker({f"{GROUP}.{RAY}.resources": limits}))["resources"] == limits
+    assert ray(head({f"{HEAD}.{RAY}.resources": limits}))["resources"] == limits
+
+
 def test_building_changes_nothing_that_was_given() -> None:
     sidecar = {"name": "side", "image": "x", "env": []}
     settings = RaySettings(gates=ALL_GATES.gates, head_sidecars=(sidecar,), container_envs=({"name": "A"},))

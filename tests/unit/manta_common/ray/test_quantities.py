@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manta_common.ray.quantities import Quantity, QuantityError, multiplied, total
+from manta_common.ray.quantities import Quantity, QuantityError, amount, canonical, multiplied, total
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,15 @@ def test_whole_units_are_rounded_away_from_zero(text: str, whole: int) -> None:
     assert Quantity.parse(text).value == whole
 
 
+def test_what_is_no_amount_counts_as_nothing_and_is_left_as_it_stands() -> None:
+    assert (amount("1e1.5"), amount("2")) == (Quantity(), Quantity.parse("2"))
+    assert (canonical("1e1.5"), canonical("1000m"), canonical(5)) == ("1e1.5", "1", "5")
+
+
 def test_lists_are_added_name_by_name() -> None:
     one = {"cpu": Quantity.parse("1"), "memory": Quantity.parse("1Gi")}
     other = {"cpu": Quantity.parse("500m"), "gpu": Quantity.parse("2")}
-    assert {name: str(amount) for name, amount in total([one, multiplied(other, 3)]).items()} == {
+    assert {name: str(found) for name, found in total([one, multiplied(other, 3)]).items()} == {
         "cpu": "2500m",
         "memory": "1Gi",
         "gpu": "6",

@@ -8,7 +8,7 @@ from manta_common.api import labels, names
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayoptions import GcsEmbeddedStorage
 from manta_common.ray.cluster import Manifest, child
-from manta_common.ray.quantities import Quantity
+from manta_common.ray.quantities import canonical
 
 _SIZE: Final = "1Gi"
 _ACCESS_MODES: Final = ("ReadWriteOnce",)
@@ -58,4 +58,4 @@ def claim_drift(cluster: RayCluster, found: Mapping[str, Any]) -> list[str]:
 
 def _size(spec: Mapping[str, Any]) -> str | None:
     amount = spec.get("resources", {}).get("requests", {}).get("storage")
-    return None if amount is None else str(Quantity.parse(amount))
+    return None if amount is None else canonical(amount)

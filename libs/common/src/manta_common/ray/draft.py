@@ -105,6 +105,11 @@ def has_variable(container: Mapping[str, Any], name: str) -> bool:
     return any(one["name"] == name for one in container.get("env", ()))
 
 
+def has_mount(container: Mapping[str, Any], path: str) -> bool:
+    """Whether a container has something mounted at a path."""
+    return any(one["mountPath"] == path for one in container.get("volumeMounts", ()))
+
+
 def append(container: Manifest, key: str, items: Iterable[Mapping[str, Any]]) -> None:
     """Add items to one of a container's or a spec's lists."""
     added = list(items)
@@ -121,7 +126,7 @@ def append_absent(container: Manifest, variables: Iterable[Mapping[str, Any]]) -
 
 def mount(container: Manifest, wanted: Mapping[str, Any]) -> None:
     """Mount a volume unless something is mounted there."""
-    if all(one["mountPath"] != wanted["mountPath"] for one in container.get("volumeMounts", ())):
+    if not has_mount(container, wanted["mountPath"]):
         append(container, "volumeMounts", [wanted])
 
 

@@ -5,6 +5,7 @@ from msgspec import UNSET
 
 from manta_common.api import annotations, containers, env, labels, names
 from manta_common.api.rayoptions import GcsFaultToleranceOptions, RedisCredential
+from manta_common.ray.claims import embedded_storage
 from manta_common.ray.cluster import ROCKSDB, Manifest, has_embedded_storage, is_fault_tolerant, storage_namespace
 from manta_common.ray.draft import Draft, add_volume, append, append_absent, has_variable, mount, variable
 
@@ -22,13 +23,6 @@ def set_fault_tolerance(draft: Draft) -> None:
         _use_volume(draft)
     else:
         _use_redis(draft)
-
-
-def claim_name(draft: Draft) -> str:
-    """The claim that the head's volume comes from."""
-    options = draft.cluster.spec.gcs_fault_tolerance_options
-    custom = options.storage.claim_name if options and options.storage else ""
-    return names.gcs_claim(draft.cluster.metadata.name, custom)
 
 
 def _use_redis(draft: Draft) -> None:
@@ -64,11 +58,10 @@ def _credential(name: str, given: RedisCredential) -> Manifest:
 
 
 def _use_volume(draft: Draft) -> None:
-    options = draft.cluster.spec.gcs_fault_tolerance_options
-    folder = options.storage.sub_path if options and options.storage else ""
+    storage = embedded_storage(draft.cluster)
     place = [variable(env.GCS_STORAGE, ROCKSDB), variable(env.GCS_STORAGE_PATH, containers.GCS_STORAGE_PATH)]
     append_absent(draft.ray, place)
     mounted = {"name": containers.GCS_STORAGE_VOLUME, "mountPath": containers.GCS_STORAGE_PATH}
-    mount(draft.ray, mounted | ({"subPath": folder} if folder else {}))
-    claim = {"persistentVolumeClaim": {"claimName": claim_name(draft)}}
-    add_volume(draft.spec, {"name": containers.GCS_STORAGE_VOLUME} | claim)
+    mount(draft.ray, mounted | ({"subPath": storage.sub_path} if storage.sub_path else {}))
+    claim = {"claimName": names.gcs_claim(draft.cluster.metadata.name, storage.claim_name)}
+    add_volume(draft.spec, {"name": containers.GCS_STORAGE_VOLUME, "persistentVolumeClaim": claim})

@@ -11,7 +11,7 @@ from manta_common.api import annotations
 from manta_common.api.documents import without_nulls
 from manta_common.api.raycluster import RayCluster, RayClusterSpec
 from manta_common.api.wire import to_builtins
-from manta_common.ray.quantities import Quantity
+from manta_common.ray.quantities import canonical
 
 # KubeRay's hash covers the order of fields of Go's types, which cannot be had here for certain; a wrong hash under
 # KubeRay's own version would recreate every such cluster on take-over. Under another version both operators adopt the
@@ -69,4 +69,4 @@ def _canonise(pod: dict[str, Any]) -> None:
     for container in (*pod.get("containers", ()), *pod.get("initContainers", ())):
         for amounts in container.get("resources", {}).values():
             if isinstance(amounts, dict):
-                amounts |= {name: str(Quantity.parse(amount)) for name, amount in amounts.items()}
+                amounts |= {name: canonical(amount) for name, amount in amounts.items()}

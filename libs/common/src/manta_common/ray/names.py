@@ -35,7 +35,7 @@ def head_pod_name(cluster: RayCluster, life: int, settings: RaySettings) -> str:
 
 
 def worker_pod_name(cluster: RayCluster, group: str, place: Place) -> str:
-    """A worker Pod's name; names of different groups or places are different with a chance of 14 million to one."""
+    """A worker Pod's name; two places have the same with a chance of one in 14 million."""
     seeds = (group, str(place.replica), str(place.host), str(place.life))
     return names.worker_pod_prefix(cluster.metadata.name, group) + names.suffix(cluster.metadata.uid, *seeds)
 

@@ -10,7 +10,7 @@ from manta_common.api import containers
 from manta_common.api.templates import Resources
 from manta_common.api.wire import Quantity as Written
 from manta_common.gojson import encode
-from manta_common.ray.quantities import Quantity, QuantityError
+from manta_common.ray.quantities import Quantity, QuantityError, amount
 
 Params = dict[str, str]
 
@@ -120,7 +120,7 @@ def _custom_resources(params: Params) -> dict[str, float] | None:
 
 
 def _amount(amounts: Mapping[str, Written], name: str) -> int:
-    return Quantity.parse(amounts[name]).value if name in amounts else 0
+    return amount(amounts[name]).value if name in amounts else 0
 
 
 def _quantity(text: str) -> Quantity | None:

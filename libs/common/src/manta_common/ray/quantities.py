@@ -76,11 +76,27 @@ class Quantity(msgspec.Struct, frozen=True):
 Amounts = Mapping[str, Quantity]
 
 
+def amount(text: str | int) -> Quantity:
+    """The amount in a pod's spec; what the CRD lets through and Kubernetes will refuse, such as 1e1.5, is nothing."""
+    try:
+        return Quantity.parse(text)
+    except QuantityError:
+        return Quantity()
+
+
+def canonical(text: str | int) -> str:
+    """An amount as Kubernetes writes it, or what stands there instead of one."""
+    try:
+        return str(Quantity.parse(text))
+    except QuantityError:
+        return str(text)
+
+
 def total(amounts: Iterable[Amounts]) -> dict[str, Quantity]:
     """The sum of several resource lists, name by name."""
     added: dict[str, Quantity] = {}
-    for amount in amounts:
-        for name, quantity in amount.items():
+    for one in amounts:
+        for name, quantity in one.items():
             added[name] = added[name] + quantity if name in added else quantity
     return added
 

@@ -11,7 +11,7 @@ from manta_common.api.raycluster import RayClusterSpec
 from manta_common.api.raygroups import WorkerGroupSpec
 from manta_common.api.templates import Resources, pod_template
 from manta_common.ray.params import is_gpu
-from manta_common.ray.quantities import Quantity, multiplied, total
+from manta_common.ray.quantities import Quantity, amount, multiplied, total
 
 MOST_REPLICAS: Final = 2**31 - 1
 _TPU: Final = "google.com/tpu"
@@ -54,7 +54,7 @@ def max_workers(spec: RayClusterSpec) -> int:
 def pod_resources(containers: Iterable[Resources]) -> dict[str, Quantity]:
     """What the containers of one pod ask for: requests, and limits where there are none."""
     wanted = ({**one.limits, **one.requests} for one in containers)
-    return total({name: Quantity.parse(amount) for name, amount in amounts.items()} for amounts in wanted)
+    return total({name: amount(text) for name, text in amounts.items()} for amounts in wanted)
 
 
 def template_resources(template: Mapping[str, Any]) -> dict[str, Quantity]:
@@ -77,7 +77,7 @@ def min_resources(spec: RayClusterSpec) -> dict[str, Quantity]:
 def resource_totals(spec: RayClusterSpec) -> Totals:
     """The sums that the status shows."""
     wanted = desired_resources(spec)
-    gpus = total({"gpu": amount} for name, amount in sorted(wanted.items()) if is_gpu(name))
+    gpus = total({"gpu": found} for name, found in sorted(wanted.items()) if is_gpu(name))
     return Totals(
         cpu=str(wanted.get("cpu", Quantity())),
         memory=str(wanted.get("memory", Quantity())),

@@ -7,7 +7,7 @@ from manta_common.api import annotations, labels, names
 from manta_common.api.documents import merge_patch
 from manta_common.gotext import GoError, parse_int
 from manta_common.ray.cluster import Manifest, Unbuildable
-from manta_common.ray.quantities import Quantity, total
+from manta_common.ray.quantities import Quantity, canonical, total
 from manta_common.ray.schedulers.mark import Mark
 from manta_common.ray.schedulers.parent import Parent
 from manta_common.ray.sums import desired_resources, desired_workers, min_resources, min_workers, template_resources
@@ -54,8 +54,8 @@ def changes(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Manifest:
 
 def _size(spec: Mapping[str, Any]) -> Manifest:
     amounts = spec.get("minResources") or {}
-    canonical = {name: str(Quantity.parse(amount)) for name, amount in amounts.items()}
-    return {"minMember": spec.get("minMember", 0), "minResources": canonical}
+    written = {name: canonical(amount) for name, amount in amounts.items()}
+    return {"minMember": spec.get("minMember", 0), "minResources": written}
 
 
 def _pod_group(parent: Parent, members: int, amounts: Mapping[str, Quantity]) -> Manifest:
