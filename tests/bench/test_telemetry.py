@@ -3,6 +3,7 @@
 import io
 import logging
 import sys
+import time
 import timeit
 from collections.abc import Callable
 
@@ -18,7 +19,9 @@ from manta_common.telemetry.definitions import Label, gauge
 from manta_common.telemetry.exposition import exposition
 from manta_common.telemetry.logs import JsonLines
 from manta_common.telemetry.metrics import Registry
-from manta_common.telemetry.tracing import Tracing
+from manta_common.telemetry.passes import Passes
+from manta_common.telemetry.stamps import stamp
+from manta_common.telemetry.tracing import Tracing, current_tracing
 
 ROUNDS, CALLS = 7, 20_000
 MICROSECOND = 1e-6
@@ -68,6 +71,22 @@ def test_a_span_beside_others() -> None:
     cost("Manta: a recorded span, not exported", lambda: _span(on), calls=2000)
     assert ours < MICROSECOND
     assert headers < MICROSECOND
+
+
+def test_a_message_with_traces_off_and_on() -> None:
+    off, on = Tracing(), Tracing(TracerProvider(shutdown_on_exit=False).get_tracer("bench"))
+    passes: Passes[str] = Passes(Registry("bench"), off, worker="w")
+    plain = cost("Manta: note when something was seen", lambda: f"{time.time():.3f}")
+    stamped = cost("Manta: the headers of a message, traces off", lambda: stamp(off))
+    read = stamp(off)
+    caused = cost("Manta: the cause of a pass, traces off", lambda: passes.caused("key", read))
+    asked = cost("Manta: ask whether actions are traced, traces off", current_tracing)
+    with on.span("watch"):
+        cost("Manta: the headers of a message, traces on", lambda: stamp(on), calls=2000)
+    assert list(read) == [names.SEEN_HEADER]
+    assert stamped - plain < MICROSECOND
+    assert caused < MICROSECOND
+    assert asked < 2 * MICROSECOND
 
 
 def test_a_log_line() -> None:

@@ -64,11 +64,8 @@ class Judge:
 
 
 @pytest.fixture(scope="module")
-def policies(kubernetes: Cluster) -> Iterator[Cluster]:
+def policies(kubernetes: Cluster, ray_crds: None) -> Iterator[Cluster]:
     """A cluster with our CRDs and policies; these bind only where a namespace asks for it, and let no doubt pass."""
-    kubernetes.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "deploy" / "crds"))
-    for plural in PLURALS.values():
-        kubernetes.kubectl("wait", "--for=condition=Established", f"crd/{plural}.ray.io", f"--timeout={LIMIT_SECONDS}s")
     for policy, binding in map(documents, PLURALS):
         policy["spec"]["failurePolicy"] = "Fail"
         binding["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": {"manta-admission": "on"}}}

@@ -152,7 +152,7 @@ async def test_a_leader_killed_while_it_is_written_to_loses_nothing(nats_cluster
         writer, reader = Writer(written, partition), Reader(bus, partition)
         tasks = [asyncio.create_task(one.run()) for one in (writer, reader)]
         await _progress(writer)
-        leader = await _leader(nats_cluster.urls, "MANTA_STATE")
+        leader = await asyncio.to_thread(nats_cluster.leader, "MANTA_STATE")
         await asyncio.to_thread(nats_cluster.kill, leader)
         try:
             await _progress(writer)
@@ -387,16 +387,10 @@ async def _entry(entries: AsyncIterator[Entry | None], found: Callable[[Entry | 
                 return entry
 
 
-async def _ask(url: str | list[str], subject: str) -> dict[str, Any]:
+async def _ask(url: str, subject: str) -> dict[str, Any]:
     """One call of JetStream's own, by other means than the bus."""
     client = Client()
     await client.connect(url)
     answer = await client.request(subject, timeout=5)
     await client.close()
     return msgspec.json.decode(answer.data, type=dict)
-
-
-async def _leader(urls: list[str], stream: str) -> int:
-    """The number of the server that leads a stream."""
-    name: str = (await _ask(urls, f"$JS.API.STREAM.INFO.{stream}"))["cluster"]["leader"]
-    return int(name.removeprefix("manta-"))

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from manta_common.bus.channel import Channel
+from manta_common.bus.channel import Channel, State
 from manta_common.bus.nats_bus import NatsBus, open_bus
 from manta_common.bus.settings import BusSettings
+from manta_common.keys import Key
 from manta_common.kube.client import Client, connect
 from manta_common.kube.settings import KubeSettings
+from manta_common.partitions import PARTITIONS, partition_of
 from manta_watcher.session import Session, Tally, Task
 from manta_watcher.watched import WATCHED
 from tests.parts.control_plane import ControlPlane
@@ -93,17 +95,44 @@ class World:
 
     async def shown(self) -> Shown:
         """What the stream says."""
-        found: Shown = {}
+        found = [(word, state) for word, _, state in await self._said()]
+        return {(word, state.key.namespace, state.key.name): (state.uid, state.version) for word, state in found}
+
+    async def partitions(self) -> dict[str, list[int]]:
+        """In which partitions an object of a name stands: in one, when all is well."""
+        found: dict[str, list[int]] = {}
+        for _, partition, state in await self._said():
+            found.setdefault(state.key.name, []).append(partition)
+        return found
+
+    async def _said(self) -> list[tuple[str, int, State[Any]]]:
+        """Kind, partition and state of everything that is there by what the stream says."""
+        found = []
         async with self.bus() as bus, bus.replay([c.filter() for c in CHANNELS.values()]) as batches:
             async for batch in batches:
-                for message in batch.messages:
-                    word = message.subject.split(".")[4]
-                    _, state = CHANNELS[word].read(message)
-                    if state.object is not None:
-                        found[word, state.key.namespace, state.key.name] = (state.uid, state.version)
+                words = [(message.subject.split(".")[4], message) for message in batch.messages]
+                found += [(word, *CHANNELS[word].read(message)) for word, message in words]
                 if batch.caught_up:
                     break
-        return found
+        return [one for one in found if one[2].object is not None]
+
+    def own(self, name: str, job: str | None) -> None:
+        """Let a RayCluster belong to a RayJob, or to nobody."""
+        where = f"apis/ray.io/v1/namespaces/{self.namespace}"
+        owners = []
+        if job:
+            uid = self.plane.request("GET", f"{where}/rayjobs/{job}")["metadata"]["uid"]
+            owners = [{"apiVersion": "ray.io/v1", "kind": "RayJob", "name": job, "uid": uid, "controller": True}]
+        body = {"metadata": {"ownerReferences": owners}}
+        self.plane.request("PATCH", f"{where}/rayclusters/{name}", body, "application/merge-patch+json")
+
+    async def stands(self, where: dict[str, int]) -> None:
+        """Wait until every object stands in its partition and nowhere else."""
+
+        async def so() -> bool | None:
+            return await self.partitions() == {name: [partition] for name, partition in where.items()} or None
+
+        await eventually(f"the objects stand in {where}", so, limit_seconds=30)
 
     async def settled(self, *, limit_seconds: float = 30) -> Shown:
         """Wait until the stream says the same as a list."""
@@ -213,6 +242,23 @@ async def test_a_pod_that_comes_before_its_cluster_is_published_after_it(world: 
         assert await world.shown() == {}
         world.create("rayclusters", cluster("late"))
         assert len(await world.settled()) == 2
+
+
+async def test_a_cluster_that_is_adopted_and_let_go_moves_with_its_pods(world: World) -> None:
+    home = partition_of(Key(world.namespace, "c"), PARTITIONS)
+    names = (f"job-{number}" for number in range(100))
+    job = next(name for name in names if partition_of(Key(world.namespace, name), PARTITIONS) != home)
+    away = partition_of(Key(world.namespace, job), PARTITIONS)
+    world.create("rayclusters", cluster("c"))
+    world.create("pods", pod("c-0", "c"))
+    world.create("rayjobs", {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": job}, "spec": {}})
+    async with world.watcher():
+        await world.stands({"c": home, "c-0": home, job: away})
+        world.own("c", job)
+        await world.stands({"c": away, "c-0": away, job: away})
+        world.own("c", None)
+        await world.stands({"c": home, "c-0": home, job: away})
+        await world.settled()
 
 
 async def test_two_watchers_at_once_end_in_one_truth(world: World) -> None:

@@ -1,12 +1,13 @@
 """A whole reconciler on the plane, as small as it can be: it keeps `spec.count` ConfigMaps for every Toy."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from manta_common.api.meta import ObjectMeta
-from manta_common.errors import AlreadyExists, NotFound
+from manta_common.errors import AlreadyExists, Conflict, NotFound
 from manta_common.execute import Phase
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -21,10 +22,12 @@ TOY = Kind("toy", "Toy", "toys", "example.test")
 OWNER = "example.test/toy"
 
 
-class ToySpec(msgspec.Struct, frozen=True):
-    """What is wanted."""
+class ToySpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What is wanted, and from when on; the note may be as long as an object can be."""
 
     count: int = 0
+    start_at: datetime | None = None
+    note: str = ""
 
 
 class ToyStatus(msgspec.Struct, frozen=True):
@@ -61,34 +64,42 @@ class Delete(msgspec.Struct, frozen=True, tag=True):
 
 
 class Report(msgspec.Struct, frozen=True, tag=True):
-    """Write the status."""
+    """Write the status of the toy as it was seen."""
 
     count: int
+    version: str
 
 
-Action = Create | Delete | Report
+class Recheck(msgspec.Struct, frozen=True, tag=True):
+    """Nothing to do before that time."""
+
+    at: datetime
+
+
+Action = Create | Delete | Report | Recheck
 TOYS = Source("toy", Toy)
 PARTS = Source("configmap", Part, {"toy": lambda part: [Key(part.metadata.namespace, part.metadata.labels[OWNER])]})
 
 
-def decide(toy: Toy, parts: Sequence[Part]) -> list[Phase[Action]]:
+def decide(toy: Toy, parts: Sequence[Part], now: datetime) -> list[Phase[Action]]:
     """The gap between what is wanted and what there is."""
+    if toy.spec.start_at and now < toy.spec.start_at:
+        return [[Recheck(toy.spec.start_at)]]
     wanted = [f"{toy.metadata.name}-{number}" for number in range(toy.spec.count)]
     there = {part.metadata.name: part.metadata.uid for part in parts}
     changes: list[Action] = [Create(name) for name in wanted if name not in there]
     changes += [Delete(name, uid) for name, uid in there.items() if name not in wanted]
-    report: list[Action] = [Report(len(wanted))] if toy.status.count != len(wanted) else []
-    return [changes, report]
+    told = toy.status.count == len(wanted)
+    return [changes, [] if told else [Report(len(wanted), toy.metadata.resource_version)]]
 
 
 class ToyService:
     """Implements the plane's `Service`."""
 
-    name = "toy-reconciler"
     sources: Sequence[Source[Any]] = (TOYS, PARTS)
 
-    def __init__(self, kube: Kube) -> None:
-        self.kube, self.passes = kube, list[str]()
+    def __init__(self, kube: Kube, name: str = "toy-reconciler") -> None:
+        self.kube, self.name, self.passes = kube, name, list[str]()
         self.plane: Plane  # set by whoever puts the two together
 
     def marks(self, word: str, held: Held[Toy | Part]) -> Iterable[Key]:
@@ -112,7 +123,7 @@ class ToyService:
 
     def _decide(self, view: View, item: Item) -> list[Phase[Action]]:
         toy = view.of(TOYS).get(item.key)
-        return decide(toy, view.of(PARTS).find("toy", item.key)) if toy else []
+        return decide(toy, view.of(PARTS).find("toy", item.key), self.kube.now()) if toy else []
 
     async def _carry_out(self, item: Item, action: Action) -> None:
         self.plane.require(item)
@@ -122,16 +133,20 @@ class ToyService:
             case Delete():
                 await self._delete(item, Key(item.key.namespace, action.name), action.uid)
             case Report():
-                status = MergePatch({"status": {"count": action.count}})
-                toy = await self.kube.patch(TOY, item.key, status, Toy, subresource="status")
+                body = {"metadata": {"resourceVersion": action.version}, "status": {"count": action.count}}
+                toy = await self.kube.patch(TOY, item.key, MergePatch(body), Toy, subresource="status")
                 self._wrote(item, TOY, toy.metadata)
+            case Recheck():
+                self.plane.worker.recheck(item, action.at)
 
     async def _create(self, item: Item, part: Key) -> None:
         body = {"metadata": {"name": part.name, "labels": {OWNER: item.key.name}}}
         try:
             made = await self.kube.create(CONFIGMAP, part.namespace, body, Part)
-        except AlreadyExists:
+        except AlreadyExists as error:
             made = await self.kube.get(CONFIGMAP, part, Part)
+            if made.metadata.labels.get(OWNER) != item.key.name:
+                raise Conflict(f"{part} is another's") from error
         self._wrote(item, CONFIGMAP, made.metadata)
 
     async def _delete(self, item: Item, part: Key, uid: str) -> None:

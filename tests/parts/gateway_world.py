@@ -39,7 +39,7 @@ from tests.parts.eventually import eventually
 
 NAMESPACE = "default"
 PARTITIONS = 4
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 60.0
 QUICK = Pace(usual_seconds=0.2, new_seconds=0.1, longest_seconds=0.5)
 BRIEF = Limits(one_seconds=1.0, list_seconds=3.0)
 CHANNELS: dict[str, Channel[Any]] = {

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from manta_common.crd.definitions import KINDS
-from tests.contract.crd.server import LEAST, created, install, manifest
+from tests.contract.crd.server import LEAST, created, manifest
 from tests.parts.cluster import Cluster
 
 
 @pytest.fixture(scope="session")
-def cluster(kubernetes: Cluster) -> Cluster:
+def cluster(kubernetes: Cluster, ray_crds: None) -> Cluster:
     """A cluster with our CRDs."""
-    install(kubernetes)
     return kubernetes
 
 

@@ -1,8 +1,6 @@
-"""CRDs on a real API server: put there, waited for, and asked."""
+"""Objects of our kinds on a real API server: made, refused and shown."""
 
-import functools
 import json
-import pathlib
 import urllib.request
 from typing import Any, NamedTuple
 
@@ -10,11 +8,8 @@ import msgspec
 
 from manta_common.crd.definitions import KINDS, Kind
 from tests.parts.cluster import ApiError, Cluster
-from tests.parts.process import wait_until
 
-OURS = pathlib.Path(__file__).parents[3] / "deploy" / "crds"
 KIND_OF = {kind.name: kind for kind in KINDS}
-WITNESS = "tlsOptions"  # in our CRDs, and not in those of KubeRay 1.6.2
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 # The least that makes an object of each kind.
 LEAST: dict[str, dict[str, Any]] = {
@@ -30,18 +25,6 @@ class Answer(NamedTuple):
 
     body: dict[str, Any]
     warnings: list[str]
-
-
-def install(cluster: Cluster, folder: pathlib.Path = OURS) -> None:
-    """Put a folder's CRDs in place of what is there, by server-side apply, and wait until they are served."""
-    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder))
-    for kind in KINDS:
-        text = (folder / f"ray.io_{kind.plural}.yaml").read_text()
-        wait_until(
-            f"the API server serves {kind.plural} as {folder} has them",
-            functools.partial(_serves, cluster, kind, new=f" {WITNESS}:" in text),
-            limit_seconds=60,
-        )
 
 
 def manifest(kind: str, spec: dict[str, Any], name: str = "it") -> dict[str, Any]:
@@ -84,15 +67,3 @@ def is_readable(kind: Kind, value: Any) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-def _serves(cluster: Cluster, kind: Kind, *, new: bool) -> bool:
-    """Whether the server admits a field that not all CRDs have, or refuses it, as it should."""
-    spec: dict[str, Any] = LEAST["RayCluster"] | {WITNESS: {}}
-    wrapped = {"RayCluster": spec, "RayService": {"rayClusterConfig": spec}, "RayJob": {"rayClusterSpec": spec}}
-    cron = LEAST["RayCronJob"] | {"jobTemplate": wrapped["RayJob"]}
-    try:
-        created(cluster, "default", manifest(kind.name, wrapped.get(kind.name, cron), "witness"), dry=True)
-    except ApiError as error:
-        return error.code == 400 and not new
-    return new

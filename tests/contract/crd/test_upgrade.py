@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.contract.crd.server import OURS, install, path
+from tests.contract.crd.server import path
 from tests.manifests.compare import lost
 from tests.manifests.files import STATUSES, manifests
 from tests.parts.cluster import Cluster
+from tests.parts.crds import OURS, install
 from tests.tools.build import ensure
 from tests.tools.catalogue import TOOLS
 

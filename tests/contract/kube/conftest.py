@@ -1,24 +1,30 @@
 """Every implementation of `Kube` passes this suite. A new one joins by an entry in IMPLEMENTATIONS."""
 
+import random
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
+from manta_common.clock import SystemClock
 from manta_common.errors import AlreadyExists
 from manta_common.keys import Key
 from manta_common.kinds import CRD, NAMESPACE
 from manta_common.kube.client import connect
 from manta_common.kube.protocol import Kube
 from manta_common.kube.settings import KubeSettings
+from manta_embedded.store.kube import EmbeddedKube
+from manta_embedded.store.store import Store
 from tests.contract.kube.objects import WIDGET, Object, is_served, widget_definition
 from tests.parts.cluster import Cluster
 from tests.parts.eventually import eventually
 
 MakeKube = Callable[[KubeSettings], AbstractAsyncContextManager[Kube]]
 IMPLEMENTATIONS: dict[str, Callable[[pytest.FixtureRequest], MakeKube]] = {
+    "embedded": lambda request: _embedded(),
     "real": lambda request: _real(request.getfixturevalue("kubernetes")),
 }
 
@@ -62,6 +68,17 @@ async def _namespace(kube: Kube) -> AsyncIterator[str]:
 
 def _real(cluster: Cluster) -> MakeKube:
     return lambda settings: connect(settings, kubeconfig=str(cluster.kubeconfig))
+
+
+def _embedded() -> MakeKube:
+    """One store for one test, with any number of clients."""
+    store = Store(SystemClock(), random.Random(0), epoch=datetime.now(UTC))
+
+    @asynccontextmanager
+    async def opened(settings: KubeSettings) -> AsyncIterator[Kube]:
+        yield EmbeddedKube(store, settings)
+
+    return opened
 
 
 async def _serve_widgets(kube: Kube) -> None:

@@ -166,6 +166,7 @@ def test_a_refused_cluster_keeps_its_status_and_says_why() -> None:
     assert (condition.type, condition.status, condition.reason) == ("Valid", "False", "InvalidRayClusterSpec")
     assert condition.message == "no container. Add one."
     assert condition.observed_generation == 3
+    assert set(status.refusal_patch(after, "7")["status"]) == {"conditions", "observedGeneration", "lastUpdateTime"}
 
 
 def test_the_first_time_that_all_pods_are_ready_is_noticed() -> None:

@@ -12,10 +12,14 @@ PURE = re.compile(
 )
 IMPURE = {"aiohttp", "asyncio", "kubernetes_asyncio", "logging", "nats", "os", "random", "secrets", "time", "uvloop"}
 CLOCKS = {"now", "utcnow", "today"}
+TIMES = r"\btime\.time(_ns)?$|\b(datetime|date)\.(now|utcnow|today)$|\bCLOCK_REALTIME$"
 OWNERS = {
     "nats": r"manta_common\.bus(\..*)?$",
     "kubernetes_asyncio": r"manta_common\.kube(\..*)?$",
 }
+# Who may ask the machine for the time of day: the clock that begins with it until the API server answers, credentials
+# whose end a plug-in told, and what is only shown to people. Everybody else uses the API server's time.
+TIME_OF_DAY = re.compile(r"manta_common\.(kube\.(clock|access)|bus\.calls|telemetry\..*)$")
 SERVICE = re.compile(r"manta_(watcher|\w+_reconciler|dashboard_gateway|janitor)(\.|$)")
 FUNCTION_LINES, MODULE_LINES = 50, 500
 
@@ -46,7 +50,7 @@ def modules(root: pathlib.Path) -> dict[str, Module]:
 def findings(root: pathlib.Path) -> list[str]:
     """Everything under a root that breaks a rule."""
     known = modules(root)
-    rules = (ownership, independence, size, swallowed)
+    rules = (ownership, independence, time_of_day, size, swallowed)
     broken = [line for module in known.values() for rule in rules for line in rule(module)]
     return broken + [line for module in known.values() for line in purity(module, known)]
 
@@ -66,6 +70,17 @@ def independence(module: Module) -> Iterator[str]:
         there = SERVICE.match(imported)
         if here and there and here.group(1) != there.group(1):
             yield f"{module.path}:{line}: one service imports another ({imported})"
+
+
+def time_of_day(module: Module) -> Iterator[str]:
+    """Services and what they share do not ask the machine for the time of day: it may be set back or ahead."""
+    ours = SERVICE.match(module.name) or module.name.startswith("manta_common.")
+    if not ours or is_pure(module.name) or TIME_OF_DAY.match(module.name):
+        return
+    for node in (node for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)):
+        asked = ast.unparse(node)
+        if re.search(TIMES, asked):
+            yield f"{module.path}:{node.lineno}: asks the machine for the time of day ({asked}), not kube.now()"
 
 
 def purity(module: Module, known: dict[str, Module]) -> Iterator[str]:

@@ -56,6 +56,18 @@ def test_the_project_keeps_its_rules() -> None:
             id="async in pure code",
         ),
         pytest.param(
+            "services/janitor/src/manta_janitor/due.py",
+            "import time\n\n\ndef f():\n    return time.time()",
+            "asks the machine for the time of day",
+            id="the machine's time of day in a service",
+        ),
+        pytest.param(
+            "libs/common/src/manta_common/worker.py",
+            "from datetime import UTC, datetime\nWHEN = datetime.now(UTC)",
+            "asks the machine for the time of day",
+            id="the machine's time of day in what services share",
+        ),
+        pytest.param(
             "libs/cli/src/manta_cli/long.py",
             "def f():\n" + "    x = 1\n" * 60,
             "f has 61 lines",

@@ -10,12 +10,14 @@ from manta_common.bus.channel import Channel, word_of
 from manta_common.bus.packing import Poison
 from manta_common.bus.protocol import Batch, Bus, Message
 from manta_common.fence import Seen
+from manta_common.keys import Key
 from manta_common.store import Held, Index, Store, StoreWriter
 from manta_common.telemetry.metrics import Registry
 from manta_common.telemetry.plane import FeedMetrics
 from manta_common.telemetry.stamps import age_seconds
 from manta_common.telemetry.tracing import Headers
 
+NEVER = -1  # older than every version
 T = TypeVar("T")
 UNKNOWN = "unknown"  # the kind of a message that is none of ours
 
@@ -90,6 +92,13 @@ class Feed:
     def view(self) -> View | None:
         """Everything that was said so far, or None until it is whole."""
         return self._view
+
+    def shown(self, word: str, key: Key) -> Seen | None:
+        """What the view shows of an object; None while there is no view, or of a kind that is not followed."""
+        if self._view is None or word not in self._sources:
+            return None
+        held = self._view.writer(word).held(key)
+        return _seen(word, held) if held else Seen(kind=word, key=key, uid="", version=NEVER, gone=True)
 
     async def run(self) -> None:
         """Follow until cancelled."""

@@ -42,11 +42,20 @@ class Recorder(Protocol):
         """A view was compared with the API server's, after it was `taken_over` or because a write was `overdue`."""
 
 
-class Fence(Generic[K]):
-    """For each key, the writes that its view does not show yet."""
+Shown = Callable[[K, str, Key], Seen | None]
 
-    def __init__(self, clock: Callable[[], float], recorder: Recorder | None = None) -> None:
-        self._clock, self._recorder = clock, recorder
+
+class Fence(Generic[K]):
+    """For each key, the writes that its view does not show yet.
+
+    `shown` tells what the view of a key shows of an object of a kind at this moment, None if that cannot be said: what
+    was written may come by the feed before the answer to the write does.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float], recorder: Recorder | None = None, shown: Shown[K] = lambda *_: None
+    ) -> None:
+        self._clock, self._recorder, self._shown = clock, recorder, shown
         self._awaited: dict[K, dict[tuple[str, Key], _Awaited]] = {}
         self._holders: dict[tuple[str, Key], set[K]] = {}
         self._verified: set[K] = set()
@@ -64,9 +73,7 @@ class Fence(Generic[K]):
         place = (seen.kind, seen.key)
         freed = set()
         for key in [holder for holder in self._holders.get(place, ()) if _shows(seen, self._awaited[holder][place])]:
-            if self._recorder:
-                self._recorder.waited(self._age(self._awaited[key][place]))
-            if self._release(key, place):
+            if self._came_back(key, place):
                 freed.add(key)
         return freed
 
@@ -112,6 +119,15 @@ class Fence(Generic[K]):
     def _await(self, key: K, place: tuple[str, Key], awaited: _Awaited) -> None:
         self._awaited.setdefault(key, {})[place] = awaited
         self._holders.setdefault(place, set()).add(key)
+        shown = self._shown(key, *place)
+        if shown and _shows(shown, awaited):
+            self._came_back(key, place)
+
+    def _came_back(self, key: K, place: tuple[str, Key]) -> bool:
+        """The view shows a write; whether it was the last that its key waited for."""
+        if self._recorder:
+            self._recorder.waited(self._age(self._awaited[key][place]))
+        return self._release(key, place)
 
     def _release(self, key: K, place: tuple[str, Key]) -> bool:
         """Stop waiting for one write; whether it was the last of its key."""

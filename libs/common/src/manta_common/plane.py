@@ -1,10 +1,8 @@
 """Everything between the bus and a reconciler's decisions: ownership, feeds, worker and fence, put together once."""
 
 import asyncio
-import logging
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -12,6 +10,7 @@ import msgspec
 
 from manta_common.bus.protocol import Bus
 from manta_common.clock import Clock
+from manta_common.ears import Ear, Items
 from manta_common.errors import NotCaughtUp
 from manta_common.feed import Feed, Source, View
 from manta_common.fence import Fence, Seen
@@ -27,7 +26,6 @@ from manta_common.telemetry.tracing import Headers, Tracing
 from manta_common.worker import Pace, PassEnded, Worker
 
 SHOWN = 50  # keys of the queue
-log = logging.getLogger(__name__)
 
 
 class Item(msgspec.Struct, frozen=True, order=True):
@@ -85,19 +83,11 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     tracing: Tracing = msgspec.field(default_factory=Tracing)
 
 
-class Counts:
-    """What telemetry asks of a plane beyond its worker and fence."""
-
-    def __init__(self) -> None:
-        self.acquired = self.released = self.poisoned = self.late_drains = 0
-
-
 class Plane:
     """Runs one service's share of the partitions."""
 
     def __init__(self, means: Means, service: Service, shape: Shape | None = None, *, wide: Wide | None = None) -> None:
         self._bus, self._service, self._shape = means.bus, service, shape or Shape()
-        self.counts = Counts()
         self._feeds: dict[int, tuple[Feed, asyncio.Task[None]]] = {}
         self._open: set[int] = set()  # the partitions whose passes may begin
         self._group: asyncio.TaskGroup | None = None
@@ -106,10 +96,9 @@ class Plane:
             metrics, name, owned=lambda: len(self.owner.held), members=lambda: self.owner.members
         )
         self._read = FeedMetrics(metrics, name, _words(service.sources) | _words(wide.sources if wide else ()))
-        self.fence: Fence[Item] = Fence(means.clock.monotonic, FenceMetrics(metrics, name, lambda: self.fence.held))
-        self._passes: Passes[Item] = Passes(
-            means.metrics, means.tracing, worker=service.name, partition=lambda item: item.partition
-        )
+        waits = FenceMetrics(metrics, name, lambda: self.fence.held)
+        self.fence: Fence[Item] = Fence(means.clock.monotonic, waits, self._shown)
+        self._passes: Passes[Item] = Passes(metrics, means.tracing, worker=name, partition=lambda item: item.partition)
         self.worker: Worker[Item] = Worker(
             self._passes.traced(service.settle),
             means.now,
@@ -187,20 +176,17 @@ class Plane:
 
     async def _acquired(self, partition: int) -> None:
         assert self._group is not None
-        self.counts.acquired += 1
         self._forget(partition)
         self._open.add(partition)
         sources = self._service.sources
-        feed = self._feed(partition, sources, _Ear(self, self._items_of(partition), _words(sources)))
+        feed = self._feed(partition, sources, Ear(self, self._items_of(partition), _words(sources)))
         self._feeds[partition] = (feed, self._group.create_task(feed.run()))
 
     async def _released(self, partition: int) -> None:
         """Finish the passes that run, start no more, and stop listening."""
-        self.counts.released += 1
         self._open.discard(partition)
         limit_seconds = 0.8 * self._shape.times.drain_seconds  # the rest is for the feed to end
         if not await self.worker.drain(lambda item: item.partition == partition, limit_seconds=limit_seconds):
-            self.counts.late_drains += 1
             self._moves.drained_late()
         _, task = self._feeds.pop(partition)
         task.cancel()
@@ -220,10 +206,17 @@ class Plane:
         """How many of our partitions have a view."""
         return sum(1 for feed, _ in self._feeds.values() if feed.view)
 
-    def _items_of(self, partition: int) -> "Items":
+    def _shown(self, item: Item, word: str, key: Key) -> Seen | None:
+        """What is known of an object where a write of the item would be seen."""
+        feed = self._everywhere
+        if word in _words(self._service.sources):
+            feed, _ = self._feeds.get(item.partition, (None, None))
+        return feed.shown(word, key) if feed else None
+
+    def _items_of(self, partition: int) -> Items[Item]:
         return lambda word, held: (Item(partition, key) for key in self._service.marks(word, held))
 
-    def _items_anywhere(self, wide: Wide) -> "Items":
+    def _items_anywhere(self, wide: Wide) -> Items[Item]:
         def items(word: str, held: Held[Any]) -> Iterator[Item]:
             for partition, (feed, _) in self._feeds.items():
                 keys = wide.marks(word, held, feed.view) if feed.view else ()
@@ -233,10 +226,10 @@ class Plane:
 
     def _wide_feed(self, wide: Wide) -> Feed:
         """A write is seen when the partition's own view shows it: this feed may be ahead of it."""
-        ear = _Ear(self, self._items_anywhere(wide), _words(wide.sources) - _words(self._service.sources))
+        ear = Ear(self, self._items_anywhere(wide), _words(wide.sources) - _words(self._service.sources))
         return self._feed("*", wide.sources, ear)
 
-    def _feed(self, partition: int | Literal["*"], sources: Sequence[Source[Any]], ear: "_Ear") -> Feed:
+    def _feed(self, partition: int | Literal["*"], sources: Sequence[Source[Any]], ear: Ear[Item]) -> Feed:
         filters = [source.channel.filter(partition) for source in sources]
         ear.partition = partition
         ear.feed = Feed(self._bus, filters, sources, ear, self._read)
@@ -251,39 +244,6 @@ class Plane:
             times=self._shape.times,
             moved=self._moves.moved,
         )
-
-
-Items = Callable[[str, Held[Any]], Iterable[Item]]
-
-
-class _Ear:
-    """Listens to one feed: what a change is about is marked, what waited for it goes on."""
-
-    def __init__(self, plane: Plane, items: Items, awaited: AbstractSet[str]) -> None:
-        self._plane, self._items, self._awaited = plane, items, awaited
-        self.feed: Feed
-        self.partition: int | Literal["*"]
-
-    def renewed(self) -> None:
-        """Act on nothing that was not compared."""
-        self._plane.doubt(self.partition)
-
-    def changed(self, word: str, before: Held[Any] | None, after: Held[Any] | None) -> None:
-        """Mark what it is about."""
-        for held in (before, after):
-            for item in self._items(word, held) if held else ():
-                self._plane.mark(item, self.feed.cause)
-
-    def saw(self, seen: Seen) -> None:
-        """Let go on what waited for it."""
-        if seen.kind in self._awaited:
-            for item in sorted(self._plane.fence.saw(seen)):
-                self._plane.mark(item, self.feed.cause)
-
-    def poisoned(self, subject: str, error: str) -> None:
-        """Say so; the feed went on without it."""
-        self._plane.counts.poisoned += 1
-        log.error("message cannot be read", extra={"subject": subject, "error": error})
 
 
 def _words(sources: Iterable[Source[Any]]) -> set[str]:

@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from manta_common.api.meta import ObjectMeta
 from manta_common.errors import NotCaughtUp
 from manta_common.execute import AT_MOST, Phase, execute
 from manta_common.feed import Source, View, number
@@ -21,13 +22,22 @@ K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
 
 
+def everything(_: ObjectMeta) -> bool:
+    """Every object that is listed must be in the view."""
+    return True
+
+
 class Children(msgspec.Struct, Generic[K], frozen=True):
-    """One kind of objects that a pass may act on: where the API server lists those of a key, and our view too."""
+    """One kind of objects that a pass may act on: where the API server lists those of a key, and our view too.
+
+    Objects that are listed though our feed never shows them, being somebody else's, must be left out by `fed`.
+    """
 
     kind: Kind
     source: Source[Any]
     scope: Callable[[K], Scope]
     ours: Callable[[View, K], Sequence[Key]]
+    fed: Callable[[ObjectMeta], bool] = everything
 
 
 class Sight(msgspec.Struct, Generic[K], frozen=True, kw_only=True):
@@ -65,7 +75,7 @@ class Sight(msgspec.Struct, Generic[K], frozen=True, kw_only=True):
         self.fence.verified(key)
         for child, listing in zip(self.children, listings, strict=True):
             store, listed = view.of(child.source), set[Key]()
-            for meta in listing.items:
+            for meta in filter(child.fed, listing.items):
                 place = Key(meta.namespace, meta.name)
                 listed.add(place)
                 held = store.held(place)

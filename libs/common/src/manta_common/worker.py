@@ -58,6 +58,7 @@ class Worker(Generic[K]):
         self._dirty: dict[K, float] = {}  # since when
         self._running: dict[K, asyncio.Task[None]] = {}
         self._failures: dict[K, int] = {}
+        self._quiet: dict[K, int] = {}  # failures that are part of the plan; they do not make others wait longer
         self._due: dict[K, float] = {}
         self._timers: list[tuple[float, int, K]] = []
         self._order = itertools.count()
@@ -95,7 +96,7 @@ class Worker(Generic[K]):
 
     def forget(self, belongs: Callable[[K], bool]) -> None:
         """Forget all of these keys, that they failed and that they are due too."""
-        for known in (self._dirty, self._failures, self._due):
+        for known in (self._dirty, self._failures, self._quiet, self._due):
             for key in [key for key in known if belongs(key)]:
                 del known[key]
         self._queue = deque(key for key in self._queue if not belongs(key))
@@ -136,7 +137,7 @@ class Worker(Generic[K]):
                 self._running[key] = group.create_task(self._pass(key, waited))
 
     def _drop(self, key: K) -> None:
-        for known in (self._dirty, self._failures, self._due):
+        for known in (self._dirty, self._failures, self._quiet, self._due):
             known.pop(key, None)
 
     async def _pass(self, key: K, waited_seconds: float) -> None:
@@ -157,17 +158,18 @@ class Worker(Generic[K]):
         except TimeoutError as error:
             return self._failed(key, "late", error)
         except Exception:  # the one place: a bug in one key's pass must not stop the others
-            self._retry(key, longest=self._pace.longest_delay_seconds)
+            self._retry(key, self._failures, longest=self._pace.longest_delay_seconds)
             log.exception("pass crashed", extra={"key": str(key)})
             return "crashed"
         self._failures.pop(key, None)
+        self._quiet.pop(key, None)
         return "done"
 
     def _answer(self, key: K, error: MantaError) -> Outcome:
         """What follows from an error that Manta knows."""
         match error:
             case Conflict() | NotCaughtUp():
-                self._retry(key, longest=self._pace.longest_quiet_delay_seconds)
+                self._retry(key, self._quiet, longest=self._pace.longest_quiet_delay_seconds)
                 log.debug("pass must see more first", extra={"key": str(key), "error": str(error)})
                 return "conflict" if isinstance(error, Conflict) else "not_caught_up"
             case Throttled():
@@ -181,14 +183,14 @@ class Worker(Generic[K]):
                 return self._failed(key, "retry", error)
 
     def _failed(self, key: K, outcome: Outcome, error: Exception) -> Outcome:
-        delay = self._retry(key, longest=self._pace.longest_delay_seconds)
+        delay = self._retry(key, self._failures, longest=self._pace.longest_delay_seconds)
         extra = {"key": str(key), "outcome": outcome, "error": str(error), "again_in_seconds": round(delay, 3)}
         log.warning("pass will be tried again", extra=extra)
         return outcome
 
-    def _retry(self, key: K, *, longest: float) -> float:
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
+    def _retry(self, key: K, counts: dict[K, int], *, longest: float) -> float:
+        failures = counts.get(key, 0)
+        counts[key] = failures + 1
         shortest = self._pace.shortest_delay_seconds
         delay = delay_seconds(failures, shortest=shortest, longest=longest, chance=self._chance.random())
         self._later(key, delay)

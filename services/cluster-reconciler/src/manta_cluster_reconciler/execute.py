@@ -25,7 +25,7 @@ from manta_cluster_reconciler.actions import (
 )
 from manta_cluster_reconciler.conditions import Failure
 from manta_cluster_reconciler.memory import Remembered
-from manta_cluster_reconciler.telling import Result, name_of, notices
+from manta_cluster_reconciler.telling import Result, in_order, name_of, notices
 from manta_common.api.core import ObjectReference, Pod, Service
 from manta_common.api.raycluster import RayCluster
 from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp, NotFound, Refused, Retry, Throttled
@@ -43,6 +43,7 @@ from manta_common.writes import Writes
 
 QUIET = (NotCaughtUp, Conflict, Throttled)  # somebody was faster, or asks to wait: nothing that users need to know
 TOKEN_BYTES = 32
+Placed = tuple[int, Action]
 log = logging.getLogger(__name__)
 
 
@@ -98,7 +99,7 @@ class Executor:
         for phase in phases:
             results: list[Result] = []
             try:
-                await concurrently(phase, self._recorded(errand, results), at_most=self._at_most)
+                await concurrently(enumerate(phase), self._recorded(errand, results), at_most=self._at_most)
             except QUIET:
                 raise
             except MantaError as error:
@@ -119,20 +120,21 @@ class Executor:
         for notice in told:
             self._ledger.record(about, notice)
 
-    def _recorded(self, errand: Errand, results: list[Result]) -> Callable[[Action], Coroutine[Any, Any, None]]:
+    def _recorded(self, errand: Errand, results: list[Result]) -> Callable[[Placed], Coroutine[Any, Any, None]]:
         """Carry an action out and remember how it went."""
         carry_out = traced_actions(current_tracing(), functools.partial(self._carry_out, errand))
 
-        async def run(action: Action) -> None:
+        async def run(placed: Placed) -> None:
+            place, action = placed
             try:
                 await carry_out(action)
             except QUIET:
                 raise
             except MantaError as error:
-                results.append(Result(action, str(error)))
+                results.append(Result(place, action, str(error)))
                 self._remember_refusal(errand, action)
                 raise
-            results.append(Result(action))
+            results.append(Result(place, action))
 
         return run
 
@@ -239,7 +241,7 @@ class Executor:
 
 def _failure(results: Sequence[Result]) -> Failure:
     """What the status says of the first action that failed."""
-    first = next(result for result in results if result.error is not None)
+    first = next(result for result in in_order(results) if result.error is not None)
     return Failure(first.error or "", getattr(first.action, "marker", ""))
 
 

@@ -127,7 +127,7 @@ def is_failed(pod: Pod) -> bool:
     """KubeRay's deletion test: the pod has ended, or its Ray container has and is not restarted."""
     if pod.status.phase in TERMINAL:
         return True
-    return is_running(pod) and ray_container_ended(pod) is not None and pod.spec.restart_policy == "Never"
+    return is_running(pod) and pod.spec.restart_policy == "Never" and ray_container_ended(pod) is not None
 
 
 def ray_container_ended(pod: Pod) -> StateOfContainer | None:

@@ -1,6 +1,6 @@
 """One pass for one cluster: fence, observe, decide, execute, status."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,11 +16,12 @@ from manta_cluster_reconciler.observed import Observed
 from manta_cluster_reconciler.policies.refusals import Refusal, refusal
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.labels import CLUSTER, NODE_TYPE
+from manta_common.api.meta import ObjectMeta
 from manta_common.api.raycluster import RayCluster
 from manta_common.errors import Retry
 from manta_common.feed import Source, View
 from manta_common.keys import Key
-from manta_common.kinds import POD, RAYCLUSTER
+from manta_common.kinds import POD, RAYCLUSTER, SERVICE
 from manta_common.kube.protocol import Kube, MergePatch, Scope
 from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Children, Sight
@@ -50,7 +51,10 @@ class ClusterService:
             kube=kube,
             fence=self.plane.fence,
             view_of=self.plane.view_of,
-            children=[Children(POD, PODS, _scope, _pods)],
+            children=[
+                Children(POD, PODS, _scope, _found(PODS)),
+                Children(SERVICE, SERVICES, _scope, _found(SERVICES), _is_fed),
+            ],
         )
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
@@ -133,10 +137,18 @@ class ClusterService:
 
 
 def _scope(item: Item) -> Scope:
-    """The pods of a cluster that the watcher publishes; others the feed would never show."""
+    """What the watcher publishes of a cluster's pods and Services; others the feed would never show."""
     return Scope(namespace=item.key.namespace, labels=f"{CLUSTER}={item.key.name},{NODE_TYPE}")
 
 
-def _pods(view: View, item: Item) -> list[Key]:
-    found = view.of(PODS).find("cluster", item.key)
-    return [Key(pod.metadata.namespace, pod.metadata.name) for pod in found]
+def _found(source: Source[Any]) -> Callable[[View, Item], list[Key]]:
+    def keys(view: View, item: Item) -> list[Key]:
+        found = view.of(source).find("cluster", item.key)
+        return [Key(child.metadata.namespace, child.metadata.name) for child in found]
+
+    return keys
+
+
+def _is_fed(service: ObjectMeta) -> bool:
+    """A Service comes by the feed of its owner's partition; one that a user made with our labels does not."""
+    return any(owner.api_version == RAYCLUSTER.api_version for owner in service.owner_references)

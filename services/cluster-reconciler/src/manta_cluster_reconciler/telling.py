@@ -12,17 +12,18 @@ MOST_NAMES: Final = 10
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How an action went; without an error it was carried out."""
+    """How the action at a place of its phase went; without an error it was carried out."""
 
+    place: int
     action: Action
     error: str | None = None
 
 
 def notices(results: Sequence[Result]) -> list[Notice]:
-    """The events of a phase, each reason once, in the order in which things happened."""
+    """The events of a phase, each reason once, in the order in which it was decided."""
     done: dict[tuple[str, str, str], list[tuple[Notice, str]]] = {}
     failed: dict[str, list[tuple[Notice, str]]] = {}
-    for result in results:
+    for result in in_order(results):
         notice = _notice(result)
         if notice is None:
             continue
@@ -30,7 +31,12 @@ def notices(results: Sequence[Result]) -> list[Notice]:
             done.setdefault((notice.type, notice.reason, notice.action), []).append((notice, name_of(result.action)))
         else:
             failed.setdefault(notice.reason, []).append((notice, result.error))
-    return [*map(_merged, done.values()), *(_failed(told, results) for told in failed.values())]
+    return [*map(_merged, done.values()), *map(_failed, failed.values())]
+
+
+def in_order(results: Sequence[Result]) -> list[Result]:
+    """Results in the order of their phase, whichever came first."""
+    return sorted(results, key=lambda result: result.place)
 
 
 def name_of(action: Action) -> str:
@@ -60,10 +66,7 @@ def _merged(told: list[tuple[Notice, str]]) -> Notice:
     return msgspec.structs.replace(first, note=f"{first.note} and {len(others)} more: {shown}")
 
 
-def _failed(told: list[tuple[Notice, str]], results: Sequence[Result]) -> Notice:
-    """One event for all refusals of one kind, with the first error and how far it went."""
+def _failed(told: list[tuple[Notice, str]]) -> Notice:
+    """One event for all refusals of one kind: the first, which stays the same while it lasts."""
     notice, error = told[0]
-    same = [result for result in results if type(getattr(result.action, "told", None)) is Told]
-    done = sum(result.error is None for result in same)
-    tally = f" ({done} of {len(same)} tried went well)" if len(same) > 1 else ""
-    return msgspec.structs.replace(notice, note=f"{notice.note}, {error}{tally}")
+    return msgspec.structs.replace(notice, note=f"{notice.note}, {error}")

@@ -7,7 +7,14 @@ from typing import Final
 
 import msgspec
 
-from manta_cluster_reconciler.observed import TERMINAL, Observed, is_failed, is_terminating, ray_container_ended
+from manta_cluster_reconciler.observed import (
+    TERMINAL,
+    Observed,
+    is_failed,
+    is_terminating,
+    ray_container_ended,
+    ready_status,
+)
 from manta_cluster_reconciler.policies import deeds, head, setbacks
 from manta_common.api.core import ContainerStatus, Pod, StateOfContainer
 from manta_common.api.labels import HEAD, NODE_TYPE
@@ -50,8 +57,10 @@ def trouble(observed: Observed, now: datetime) -> Trouble | None:
 
 def _troubles(observed: Observed, pod: Pod, now: datetime) -> Iterator[Trouble]:
     """At most one trouble of a pod."""
-    setback = observed.memory.setbacks.get(_slot(pod))
-    if is_failed(pod) and setback and setbacks.due_at(setback, now) > now:
+    if ready_status(pod) == "True" and not is_failed(pod):
+        return
+    setback = observed.memory.setbacks.get(_slot(pod)) if is_failed(pod) else None
+    if setback and setbacks.due_at(setback, now) > now:
         cause = _cause_of_end(pod)
         times = f"{setback.count + 1} times in a row; the next try waits longer each time"
         yield Trouble(cause.reason, f"failed {times}: {cause.message}")

@@ -2,7 +2,9 @@
 
 import sys
 
-from manta_common.service import run
+from manta_common.run import run
+from manta_dashboard_gateway.config import Config
+from manta_dashboard_gateway.main import ABOUT, main
 
 if __name__ == "__main__":
-    sys.exit(run("dashboard-gateway"))
+    sys.exit(run(Config, main, about=ABOUT))

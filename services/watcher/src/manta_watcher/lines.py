@@ -23,6 +23,10 @@ class Line(msgspec.Struct, frozen=True):
         return Place(self.watched.kind.name, Key(metadata.namespace, metadata.name))
 
 
+class Something(msgspec.Struct, frozen=True):
+    """Any object, of which nothing is read but that it is there; `Raw | None` would take nothing but null."""
+
+
 class Outline(msgspec.Struct, frozen=True):
     """What can be read of any object."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterator
 
 from manta_common.delays import delay_seconds
 from manta_common.errors import MantaError
@@ -88,7 +89,7 @@ class Watcher:
                 session = group.create_task(self.session.run())
                 group.create_task(self._watch_throne(session))
         except* MantaError as ended:
-            for error in ended.exceptions:
+            for error in _causes(ended):
                 log.warning("session ended", extra={"error": str(error)})
 
     async def _watch_throne(self, session: asyncio.Task[None]) -> None:
@@ -97,3 +98,12 @@ class Watcher:
                 session.cancel()
                 return
             await self._means.clock.sleep(LOOK_SECONDS)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """What has failed, not where."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+    else:
+        yield error

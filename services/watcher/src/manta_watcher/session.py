@@ -24,7 +24,7 @@ from manta_common.telemetry.names import WATCH_SPAN, attributes
 from manta_common.telemetry.stamps import stamp
 from manta_common.telemetry.tracing import Headers, Tracing
 from manta_watcher.desk import TOMBSTONE_SECONDS, Desk, Record, Sighting
-from manta_watcher.lines import Line, lines, outline
+from manta_watcher.lines import Line, Something, lines, outline
 from manta_watcher.outbox import Outbox
 from manta_watcher.roots import Place, parent
 from manta_watcher.watched import WATCHED, Watched
@@ -67,7 +67,7 @@ class Session:
         self._lines = lines(task.watched, task.namespaces)
         kinds = {watched.kind.name: watched.type for watched in task.watched}
         self._channels: dict[str, Channel[Any]] = {word: Channel(word, type_) for word, type_ in kinds.items()}
-        self._raws = {word: Channel(word, msgspec.Raw) for word in kinds}
+        self._any = {word: Channel(word, Something) for word in kinds}
         self._decoders = {word: msgspec.json.Decoder(type_) for word, type_ in kinds.items()}
         self._tombstone_seconds = task.tombstone_seconds
         self._sequences: dict[str, int] = {}
@@ -134,7 +134,7 @@ class Session:
             return
         uid, version = "", 0
         try:
-            _, state = self._raws[word].read(message)
+            _, state = self._any[word].read(message)
             if state.object is None:
                 self._outbox.buried(message.subject, seconds=self._tombstone_seconds)
                 return

@@ -23,15 +23,16 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class History:
-    """All lines of a run; two runs of one seed have equal lines."""
+    """All lines of a run; two runs of one seed have equal lines. `told` is called after each."""
 
-    def __init__(self, time: Callable[[], float]) -> None:
-        self._time = time
+    def __init__(self, time: Callable[[], float], told: Callable[[], None]) -> None:
+        self._time, self._told = time, told
         self.lines: list[Line] = []
 
     def tell(self, who: str, action: str, about: object = "", because: str = "") -> None:
         """Add a line at this time."""
         self.lines.append(Line(round(self._time(), 6), who, action, str(about), because))
+        self._told()
 
     def of(self, who: str) -> list[Line]:
         """What one service or part of the world did."""

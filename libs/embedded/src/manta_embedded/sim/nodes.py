@@ -166,7 +166,8 @@ class Nodes:
         if node is not None:
             self._unplaced.pop(key, None)
             self._on[node][key] = None
-            self._write(pod, pods.bound(pod, node, self._now()), f"binds to {node}", "", who=SCHEDULER)
+            self._history.tell(SCHEDULER, "binds", f"pod {key}", f"to {node}")
+            self._store.bind(key, node)
         elif key not in self._unplaced:
             self._unplaced[key] = None
             message = f"0/{len(self._capacity)} nodes are available"

@@ -8,12 +8,6 @@ READY_TYPES = ("Ready", "ContainersReady")
 TYPES = ("PodReadyToStartContainers", "Initialized", *READY_TYPES, "PodScheduled")
 
 
-def bound(pod: Obj, node: str, now: str) -> Obj:
-    """On a node, as the scheduler leaves it."""
-    status = {**pod["status"], "conditions": _conditions(pod, {"PodScheduled": ("True", "")}, now)}
-    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
-
-
 def unschedulable(pod: Obj, message: str, now: str) -> Obj:
     """No node takes it."""
     changed = _conditions(pod, {"PodScheduled": ("False", "Unschedulable")}, now)

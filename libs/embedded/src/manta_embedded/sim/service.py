@@ -98,17 +98,22 @@ class SimulatedService:
         if self._life is None:
             return
         self._ground.history.tell(self.name, "crashes", "", because)
-        life, self._life = self._life, None
-        life.kill()
+        self.end()
         if again_after_seconds is not None:
             self._ground.loop.call_later(again_after_seconds, self.start, context=contextvars.Context())
+
+    def end(self) -> None:
+        """Be dead, for good and without a line in the history."""
+        life, self._life = self._life, None
+        if life is not None:
+            life.kill()
 
     async def stop(self) -> None:
         """End in good order."""
         life = self._living
         self._ground.history.tell(self.name, "is told to stop")
         life.built.stop()
-        await asyncio.wait([life.task])
+        await life.over.wait()
 
     def crash_at(self, write: int, *, applied: bool = True, kind: str = "") -> None:
         """Die at the n-th write from now on, after it was carried out or before."""
@@ -191,6 +196,7 @@ class SimulatedService:
 
     def _ended(self, life: "_Life", task: asyncio.Task[None]) -> None:
         """A life that ends by itself was told to stop; anything else is a fault of the service."""
+        life.over.set()
         if life is not self._life:
             if not task.cancelled():
                 task.exception()
@@ -207,7 +213,7 @@ class _Life:
     """From a start to an end or a crash."""
 
     def __init__(self, service: SimulatedService, ground: Ground, build: Build) -> None:
-        self._loop, self.lane = ground.loop, Lane()
+        self._loop, self.lane, self.over = ground.loop, Lane(), asyncio.Event()
         self._line = Line(service, ground.store, ground.history, lambda: _wall(service, ground))
         self.seat_bus = SimulatedBus(ground.nats, service.ways)
         kube = SimulatedKube(ground.store, service, self._line)

@@ -21,6 +21,7 @@ from manta_embedded.sim.history import History
 from manta_embedded.sim.loop import Limits, VirtualLoop
 from manta_embedded.sim.nodes import Nodes
 from manta_embedded.sim.service import Build, Ground, SimulatedService
+from manta_embedded.sim.submitters import Submitters
 from manta_embedded.sim.ways import Latency
 from manta_embedded.store.changes import Event
 from manta_embedded.store.deletion import Deletion
@@ -29,7 +30,7 @@ from manta_embedded.store.store import Store
 from manta_embedded.store.writers import Writer
 
 USER = Writer("user")
-LOOK_SECONDS = 1.0  # how often a condition is looked at though nothing has changed in the store
+LOOK_SECONDS = 1.0  # how often a condition is looked at though nothing has happened
 Check = Callable[[Event], str | None]
 
 
@@ -46,12 +47,14 @@ class World:
     def __init__(self, loop: VirtualLoop, seed: int, climate: Climate) -> None:
         self.seed, self.loop, self.clock = seed, loop, LoopClock()
         self.chance = random.Random(f"{seed}/world")
-        self.history = History(loop.time)
+        self._changed = asyncio.Event()
+        self.history = History(loop.time, self._changed.set)
         self.store = Store(self.clock, random.Random(f"{seed}/store"))
         self.nats = SimulatedNats(self.clock, random.Random(f"{seed}/nats"))
         self.controllers = SteppedControllers(self.store, loop, self.history, random.Random(f"{seed}/controllers"))
         self.dashboards = Dashboards(self.store, self.history, random.Random(f"{seed}/dashboards"))
         self.nodes = Nodes(self.store, loop, self.history, random.Random(f"{seed}/nodes"))
+        self.nodes.rule(Submitters(self.dashboards))
         self.services: dict[str, SimulatedService] = {}
         self.failed: asyncio.Future[None] = loop.create_future()
         self._ground = Ground(
@@ -64,7 +67,6 @@ class World:
             latency=climate.latency,
             fail=self.fail,
         )
-        self._changed = asyncio.Event()
         self._checks: list[Check] = []
         self.store.subscribe(self._note)
 
@@ -147,7 +149,7 @@ class World:
     def end(self) -> None:
         """Kill every service, for good."""
         for service in self.services.values():
-            service.crash("the run has ended", again_after_seconds=None)
+            service.end()
 
     def later(self, seconds: float, act: Callable[..., object], *arguments: object) -> None:
         """Have something happen after a while, whatever the scenario does meanwhile."""

@@ -12,6 +12,8 @@ from manta_embedded.store.schema import faults
 NETWORK = "10.96.0.0/14"
 NODE_PORTS = range(30000, 32768)
 STORAGE = (SERVICE.group, SERVICE.plural)
+FAMILIES = ("ipFamilies", "ipFamilyPolicy")
+ALLOCATED = ("clusterIP", "clusterIPs", *FAMILIES)
 EXPOSED = ("NodePort", "LoadBalancer")
 
 
@@ -49,10 +51,12 @@ class Addresses:
     def carried(self, old: Obj, service: Obj) -> Obj:
         """A changed service: what was given once stays, where the change does not say otherwise."""
         was, spec = old["spec"], service["spec"]
-        if spec["type"] == "ExternalName" or spec.get("clusterIP") or not was.get("clusterIP"):
+        if spec["type"] == "ExternalName" or not was.get("clusterIP"):
             return service
-        kept = {name: was[name] for name in ("clusterIP", "clusterIPs") if name in was}
-        return {**service, "spec": {**spec, **kept}}
+        if spec.get("clusterIP"):
+            return {**service, "spec": {**{name: was[name] for name in FAMILIES if name in was}, **spec}}
+        kept = {name: was[name] for name in ALLOCATED if name in was}
+        return {**service, "spec": {**kept, **spec, "clusterIP": was["clusterIP"]}}
 
     def refusal(self, service: Obj) -> Cause | None:
         """What is wrong with the address that a new service asks for."""

@@ -13,12 +13,21 @@ from manta_embedded.store.objects import Obj
 
 def encoded(obj: Obj, *, managed: bool = True) -> bytes:
     """An object as it is sent, with or without what its managedFields say."""
-    return (_WHOLE if managed else _BRIEF).encode(obj)
+    if not managed:
+        return _BRIEF.encode(obj)
+    meta = obj.get("metadata")
+    if isinstance(meta, dict) and isinstance(held := meta.get("managedFields"), ManagedFields) and not held:
+        obj = {**obj, "metadata": {name: value for name, value in meta.items() if name != "managedFields"}}
+    return _WHOLE.encode(obj)
+
+
+def reads_managed_fields(into: object) -> bool:
+    """Whether a type that is decoded into has a place for them; one of which that is not known may have."""
+    return _reads(into)
 
 
 @cache
-def reads_managed_fields(into: Any) -> bool:
-    """Whether a type that is decoded into has a place for them; one of which that is not known may have."""
+def _reads(into: Any) -> bool:
     if not (isinstance(into, type) and issubclass(into, msgspec.Struct)):
         return True
     fields = {field.encode_name: field.type for field in _fields(into)}

@@ -56,7 +56,6 @@ def _served(kind: Kind, *, status: bool = False, generation: bool = False, field
 def _events() -> list[Served]:
     """Events are served by two groups, with other names for the same fields, and stored once."""
     storage = (kinds.EVENT.group, kinds.EVENT.plural)
-    conversions = Conversions(events.from_core, events.to_core)
     regarding = tuple(f"regarding.{field}" for field in EVENT_REFERENCE)
     involved = tuple(f"involvedObject.{field}" for field in EVENT_REFERENCE)
     core_fields = (*involved, "reason", "reportingComponent", "source", "type")
@@ -65,13 +64,14 @@ def _events() -> list[Served]:
             kind=kinds.EVENT,
             storage=storage,
             fields=(*EVENT_FIELDS, *regarding),
+            conversions=Conversions(events.from_own, events.to_own),
             shape=builtin_shape(kinds.EVENT),
         ),
         Served(
             kind=CORE_EVENT,
             storage=storage,
             fields=core_fields,
-            conversions=conversions,
+            conversions=Conversions(events.from_core, events.to_core),
             shape=builtin_shape(CORE_EVENT),
         ),
     ]

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 
-from manta_embedded.store import pods
+from manta_embedded.store import definitions, pods
 from manta_embedded.store.objects import Obj
 
 Complete = Callable[[Obj], Obj]
@@ -57,8 +57,6 @@ def _service(obj: Obj) -> Obj:
     spec = {**SERVICE, **(obj.get("spec") or {})}
     if spec["type"] == "ExternalName":
         spec.pop("internalTrafficPolicy")
-    else:
-        spec = {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack", **spec}
     if spec["type"] in ("NodePort", "LoadBalancer"):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if spec["type"] == "LoadBalancer":
@@ -66,6 +64,17 @@ def _service(obj: Obj) -> Obj:
     if spec.get("ports"):
         spec["ports"] = [{"protocol": "TCP", "targetPort": port.get("port"), **port} for port in spec["ports"]]
     return {**obj, "spec": spec}
+
+
+def _new_service(obj: Obj) -> Obj:
+    spec = obj["spec"]
+    if spec["type"] == "ExternalName":
+        families: Obj = {}
+    elif spec.get("clusterIP") == "None" and not spec.get("selector"):
+        families = {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "RequireDualStack"}
+    else:
+        families = {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}
+    return {**obj, "spec": {**families, **spec}, "status": {"loadBalancer": {}}}
 
 
 def _job(obj: Obj) -> Obj:
@@ -87,7 +96,8 @@ def _new_job(obj: Obj) -> Obj:
     labels = {**(meta.get("labels") or {}), **own, "controller-uid": uid, "job-name": name}
     template = {**spec["template"], "metadata": {**meta, "labels": labels}}
     selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    return {**obj, "spec": {**spec, "template": template, "selector": selector}, "status": {}}
+    found = {**obj, "spec": {**spec, "template": template, "selector": selector}, "status": {}}
+    return found if obj["metadata"].get("labels") else {**found, "metadata": {**obj["metadata"], "labels": labels}}
 
 
 def _claim(obj: Obj) -> Obj:
@@ -103,7 +113,17 @@ def _new_claim(obj: Obj) -> Obj:
 def _network_policy(obj: Obj) -> Obj:
     spec = obj.get("spec") or {}
     types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-    return {**obj, "spec": {"policyTypes": types, **spec}}
+    found = {"policyTypes": types, **spec}
+    for part in ("ingress", "egress"):
+        if spec.get(part):
+            found[part] = [_policy_rule(rule) for rule in spec[part]]
+    return {**obj, "spec": found}
+
+
+def _policy_rule(rule: Obj) -> Obj:
+    if not rule.get("ports"):
+        return rule
+    return {**rule, "ports": [{"protocol": "TCP", **port} for port in rule["ports"]]}
 
 
 def _binding(obj: Obj) -> Obj:
@@ -127,16 +147,17 @@ DEFAULTED: dict[tuple[str, str], Complete] = {
     ("", "namespaces"): _namespace,
     ("", "secrets"): _secret,
     ("", "services"): _service,
-    ("", "pods"): pods.with_template_defaults,
+    ("", "pods"): pods.pod,
     ("", "persistentvolumeclaims"): _claim,
     ("batch", "jobs"): _job,
     ("networking.k8s.io", "networkpolicies"): _network_policy,
+    definitions.STORAGE: definitions.with_defaults,
     (RBAC, "rolebindings"): _binding,
     (RBAC, "clusterrolebindings"): _binding,
 }
 STARTED: dict[tuple[str, str], Complete] = {
     ("", "namespaces"): _new_namespace,
-    ("", "services"): _with_status({"loadBalancer": {}}),
+    ("", "services"): _new_service,
     ("", "pods"): pods.new_pod,
     ("", "persistentvolumeclaims"): _new_claim,
     ("", "resourcequotas"): _with_status({}),

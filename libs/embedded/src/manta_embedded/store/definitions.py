@@ -37,22 +37,25 @@ def defined(definition: Obj) -> list[Served]:
     return [_served(spec, version, stored) for version in spec["versions"] if version.get("served")]
 
 
+def with_defaults(definition: Obj) -> Obj:
+    """A CRD with the names and the conversion that it need not tell."""
+    names = definition["spec"]["names"]
+    whole = {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List", **names}
+    return {**definition, "spec": {"conversion": {"strategy": "None"}, **definition["spec"], "names": whole}}
+
+
 def established(definition: Obj, now: datetime) -> Obj:
     """A CRD as the server has it once it serves what it defines."""
-    names = definition["spec"]["names"]
-    accepted = {**names, "singular": names.get("singular", names["kind"].lower())}
-    accepted.setdefault("listKind", f"{names['kind']}List")
-    spec = {"conversion": {"strategy": "None"}, **definition["spec"], "names": accepted}
-    moment = text_of(now)
+    spec, moment = definition["spec"], text_of(now)
     status = {
         "conditions": [
             _condition("NamesAccepted", "NoConflicts", "no conflicts found", moment),
             _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", moment),
         ],
-        "acceptedNames": accepted,
+        "acceptedNames": spec["names"],
         "storedVersions": [version["name"] for version in spec["versions"] if version.get("storage")],
     }
-    return {**definition, "spec": spec, "status": status}
+    return {**definition, "status": status}
 
 
 def _served(spec: Obj, version: Obj, stored: str) -> Served:

@@ -33,14 +33,17 @@ def check(served: Served, obj: Obj, options: Deletion) -> None:
     """The object is the one that is meant; 409 when it is another or has changed."""
     meta = metadata(obj)
     if options.uid and options.uid != meta["uid"]:
-        why = f"Precondition failed: UID in precondition: {options.uid}, UID in object meta: {meta['uid']}"
-        raise errors.conflict(served, meta["name"], why)
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta['uid']})."
+            " The object might have been deleted and then recreated"
+        )
+        raise errors.precondition(served, meta["name"], why)
     if options.version and options.version != meta["resourceVersion"]:
         why = (
-            f"Precondition failed: ResourceVersion in precondition: {options.version},"
-            f" ResourceVersion in object meta: {meta['resourceVersion']}"
+            f"the ResourceVersion in the precondition ({options.version}) does not match the ResourceVersion in record"
+            f" ({meta['resourceVersion']}). The object might have been modified"
         )
-        raise errors.conflict(served, meta["name"], why)
+        raise errors.precondition(served, meta["name"], why)
     if served.storage == ("", "namespaces") and meta["name"] in PROTECTED:
         raise errors.forbidden(served, meta["name"], "this namespace may not be deleted")
 

@@ -26,11 +26,12 @@ class StatusError(Exception):
     def __init__(self, code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code, self.reason, self.message, self.details = code, reason, message, details or {}
+        self.metadata: dict[str, Any] = {}
 
     def status(self) -> dict[str, Any]:
         """The `Status` object of the answer."""
-        found: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-        found |= {"message": self.message, "reason": self.reason, "code": self.code}
+        found: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure"}
+        found |= {"message": self.message, "code": self.code} | ({"reason": self.reason} if self.reason else {})
         return found | ({"details": self.details} if self.details else {})
 
 
@@ -53,6 +54,12 @@ def conflict(served: "Served", name: str, why: str) -> StatusError:
     """Someone wrote first, or the object is another."""
     text = f'Operation cannot be fulfilled on {served.qualified} "{name}": {why}'
     return StatusError(409, "Conflict", text, _about(served, name))
+
+
+def precondition(served: "Served", name: str, why: str) -> StatusError:
+    """The object is not the one that a deletion is meant for; the server names it by its kind here."""
+    text = f'Operation cannot be fulfilled on {served.qualified_kind} "{name}": {why}'
+    return StatusError(409, "Conflict", text, {**_about(served, name), "kind": served.kind.kind})
 
 
 def forbidden(served: "Served", name: str, why: str, causes: Sequence[Cause] = ()) -> StatusError:
@@ -78,6 +85,13 @@ def method_not_allowed() -> StatusError:
     """The verb does not go with the resource."""
     text = "the server does not allow this method on the requested resource"
     return StatusError(405, "MethodNotAllowed", text)
+
+
+def unconditional(served: "Served", name: str) -> StatusError:
+    """An update that does not say which version it is of, where it must; the server names the resource here."""
+    cause = Cause("FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion")
+    details = {**_about(served, name), "causes": _causes([cause])}
+    return StatusError(422, "Invalid", f'{served.qualified} "{name}" is invalid: {cause}', details)
 
 
 def unprocessable(text: str) -> StatusError:

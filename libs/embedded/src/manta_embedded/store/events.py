@@ -11,16 +11,41 @@ CORE_NAMES = {
     "deprecatedLastTimestamp": "lastTimestamp",
     "deprecatedCount": "count",
 }
+# Go writes these even when they are empty.
+CORE_ALWAYS = {
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
+    "reportingInstance": "",
+}
+OWN_ALWAYS = {
+    "deprecatedSource": {},
+    "deprecatedFirstTimestamp": None,
+    "deprecatedLastTimestamp": None,
+    "eventTime": None,
+}
 OWN_NAMES = {core: own for own, core in CORE_NAMES.items()}
 
 
 def from_core(event: Obj) -> Obj:
     """An event of the core group as it is stored."""
-    found = {OWN_NAMES.get(name, name): value for name, value in event.items()}
+    found = {OWN_NAMES.get(name, name): value for name, value in event.items() if name not in CORE_ALWAYS or value}
     return {**found, "apiVersion": "events.k8s.io/v1"}
 
 
 def to_core(event: Obj) -> Obj:
     """A stored event as the core group shows it."""
     found = {CORE_NAMES.get(name, name): value for name, value in event.items()}
-    return {**found, "apiVersion": "v1"}
+    return {**CORE_ALWAYS, **found, "apiVersion": "v1"}
+
+
+def to_own(event: Obj) -> Obj:
+    """A stored event as events.k8s.io shows it."""
+    return {**OWN_ALWAYS, **event}
+
+
+def from_own(event: Obj) -> Obj:
+    """An event of events.k8s.io as it is stored."""
+    return {name: value for name, value in event.items() if name not in OWN_ALWAYS or value}

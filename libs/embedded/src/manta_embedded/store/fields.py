@@ -36,13 +36,12 @@ def _term(served: Served, text: str) -> Test:
 def _check(served: Served, path: str) -> None:
     if path in ALWAYS or path in served.fields:
         return
-    if served.custom or not served.fields:
-        raise errors.bad_request(
-            f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-            if not served.custom
-            else f"field label not supported: {path}"
-        )
-    raise errors.bad_request(f"field label not supported: {path}")
+    kind = served.kind
+    if served.custom or (not kind.group and served.fields):
+        raise errors.bad_request(f"field label not supported: {path}")
+    if served.fields:
+        raise errors.bad_request(f'field label "{path}" not supported for {kind.kind}')
+    raise errors.bad_request(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
 
 
 def _text(value: object) -> str:

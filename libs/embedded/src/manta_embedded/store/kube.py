@@ -59,7 +59,6 @@ class EmbeddedKube:
     def __init__(self, store: Store, settings: KubeSettings, *, seam: Seam = direct) -> None:
         self._store, self._settings, self._seam = store, settings, seam
         self._codec = Codec()
-        self._managed: dict[Any, bool] = {}  # which types read managedFields
         self._writer = Writer(f"manta-{settings.service}")
 
     def now(self) -> datetime:
@@ -164,10 +163,7 @@ class EmbeddedKube:
         return msgspec.structs.replace(patch, body=self._plain(kind, patch.body))
 
     def _decode(self, kind: Kind, obj: Obj, into: type[T]) -> T:
-        managed = self._managed.get(into)
-        if managed is None:
-            managed = self._managed[into] = reads_managed_fields(into)
-        return self._codec.decode(kind, encoded(obj, managed=managed), into)
+        return self._codec.decode(kind, encoded(obj, managed=reads_managed_fields(into)), into)
 
 
 def _same(value: T) -> T:

@@ -60,12 +60,13 @@ def _places(bucket: Bucket, query: Query, version: int, after: str) -> list[tupl
         return list(bucket.at(version, query.namespace, after))
     except errors.StatusError as error:
         if not query.next:
-            raise
-        details = {"continue": queries.encoded(Position(NEWEST, after))}
-        raise errors.StatusError(410, "Expired", queries.TOO_OLD, details) from error
+            raise errors.expired("The resourceVersion for the provided list is too old.") from error
+        refusal = errors.expired(queries.TOO_OLD)
+        refusal.metadata = {"continue": queries.encoded(Position(NEWEST, after))}
+        raise refusal from error
 
 
 def _too_large(version: int, newest: int) -> errors.StatusError:
-    text = f"Too large resource version: {version}, current: {newest}"
+    text = f"Timeout: Too large resource version: {version}, current: {newest}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return errors.StatusError(504, "Timeout", text, {"causes": [cause], "retryAfterSeconds": 1})

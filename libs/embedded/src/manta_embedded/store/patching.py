@@ -23,7 +23,7 @@ def merge(original: Any, patch: Any) -> Any:
 
 
 def apply_operations(original: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
-    """The original after all operations; 422 when one of them cannot be done, 400 when it is none."""
+    """The original after all operations; 422 when one of them cannot be done."""
     found = original
     for operation in operations:
         found = _apply(found, operation)
@@ -42,12 +42,17 @@ def _apply(document: Any, operation: Mapping[str, Any]) -> Any:
             return _tested(document, operation)
         case "move" | "copy":
             return _transferred(document, operation)
-    raise errors.bad_request(f"Unexpected kind: {operation.get('op')}")
+    raise errors.unprocessable(FAILED)
 
 
 def _transferred(document: Any, operation: Mapping[str, Any]) -> Any:
+    """A copy of what is not there is null, as the real server has it; a move of it cannot be done."""
     source = _path(operation, "from")
-    value = _look_up(document, source)
+    parent = _look_up(document, source[:-1])
+    if isinstance(parent, dict) and operation["op"] == "copy":
+        value = parent.get(source[-1])
+    else:
+        value = _child(parent, source[-1])
     if operation["op"] == "move":
         document = _edit(document, source, _remove)
     given = {"value": value}
@@ -117,11 +122,11 @@ def _remove(parent: Any, name: str) -> Any:
 
 
 def _replace(parent: Any, name: str, operation: Mapping[str, Any]) -> Any:
-    _child(parent, name)
+    """A field of a map that is not there is added, as the real server has it; an item of a list must be there."""
     if isinstance(parent, list):
         index = _index(parent, name, len(parent) - 1)
         return [*parent[:index], operation.get("value"), *parent[index + 1 :]]
-    return {**parent, name: operation.get("value")}
+    return _add(parent, name, operation)
 
 
 def _index(parent: Sequence[Any], name: str, last: int) -> int:

@@ -11,7 +11,7 @@ SPEC = {
     "terminationGracePeriodSeconds": 30,
     "securityContext": {},
 }
-NEW_POD = {"enableServiceLinks": True, "priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
+NEW_POD = {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
 CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "resources": {}}
 PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -21,6 +21,11 @@ TOLERATIONS: list[Obj] = [
     {"key": f"node.kubernetes.io/{trouble}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
     for trouble in ("not-ready", "unreachable")
 ]
+
+
+def pod(obj: Obj) -> Obj:
+    """A pod with the defaults that every write brings."""
+    return {**obj, "spec": {"enableServiceLinks": True, **with_spec_defaults(obj.get("spec") or {})}}
 
 
 def new_pod(obj: Obj) -> Obj:
@@ -90,6 +95,8 @@ def _pull_policy(image: str) -> str:
 
 
 def _variable(variable: Obj) -> Obj:
+    if variable.get("value") == "":
+        return {name: value for name, value in variable.items() if name != "value"}
     source = (variable.get("valueFrom") or {}).get("fieldRef")
     if not source:
         return variable

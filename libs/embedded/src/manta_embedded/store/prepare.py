@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import msgspec
+
 from manta_common.keys import Key
 from manta_embedded.store import errors
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import Obj, metadata
+from manta_embedded.store.schema import faults
 
 OPTIMISTIC_LOCK = "the object has been modified; please apply your changes to the latest version and try again"
 NOT_GIVEN = (
@@ -24,30 +27,42 @@ NO_STATUS_ON_CREATE = frozenset(("resourcequotas", "nodes"))  # built-in kinds t
 def typed(served: Served, body: Any) -> Obj:
     """A body that says what it is; 400 when it is something else."""
     if not isinstance(body, dict):
-        raise errors.bad_request("the object provided is unrecognized: a JSON object is needed")
-    kind = served.kind
+        raise errors.bad_request(f"the object provided is unrecognized (must be of type {served.kind.kind})")
     if served.custom:
         _check_custom(served, body)
-    named = (body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind)
-    if named != (kind.api_version, kind.kind):
-        raise errors.bad_request(
-            f"the API version in the data ({named[0]}) does not match the expected API version ({kind.api_version})"
-            if named[1] == kind.kind
-            else f'{named[1]} in version "{named[0].rpartition("/")[2]}" cannot be handled as a {kind.kind}'
-        )
+        return body
+    kind = served.kind
+    version, name = body.get("apiVersion") or kind.api_version, body.get("kind") or kind.kind
+    if (version, name) != (kind.api_version, kind.kind):
+        word = version.rpartition("/")[2]
+        raise errors.bad_request(f'{name} in version "{word}" cannot be handled as a {kind.kind}')
     if body.get("apiVersion") and body.get("kind"):
         return body
     return {**body, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
 def _check_custom(served: Served, body: Obj) -> None:
-    for field, name in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not body.get(field):
-            raise errors.bad_request(f"Object '{name}' is missing in '{served.kind.kind}'")
+    """Custom resources must say what they are."""
+    kind, version = served.kind, body.get("apiVersion", "")
+    if not body.get("kind"):
+        raise errors.bad_request(
+            f"the object provided is unrecognized (must be of type {kind.kind}): Object 'Kind' is missing"
+        )
+    if version != kind.api_version:
+        raise errors.bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({kind.api_version})"
+        )
+    if body["kind"] != kind.kind:
+        other = msgspec.structs.replace(served, kind=msgspec.structs.replace(kind, kind=body["kind"]))
+        raise errors.invalid(
+            other, metadata(body).get("name", ""), [faults.invalid("kind", body["kind"], f"must be {kind.kind}")]
+        )
 
 
 def created(served: Served, namespace: str, body: Obj) -> Obj:
     """A new object as its writer may have it; name, uid and times are still missing."""
+    if metadata(body).get("resourceVersion"):
+        raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     meta = {name: value for name, value in metadata(body).items() if name not in NOT_GIVEN and value is not None}
     given = meta.get("namespace", "")
     if served.kind.namespaced:
@@ -87,7 +102,11 @@ def check_version(served: Served, old: Obj, body: Obj) -> None:
     """The body is of the newest version, where it names one, and of the same object; 409 when it is not."""
     was, meta = metadata(old), metadata(body)
     if meta.get("uid") and meta["uid"] != was["uid"]:
-        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {was['uid']}"
+        place = "/".join(part for part in (*served.storage, was.get("namespace", ""), was["name"]) if part)
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0, AdditionalErrorMsg:"
+            f" Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: {was['uid']}"
+        )
         raise errors.conflict(served, was["name"], why)
     version = meta.get("resourceVersion")
     if version and version != was["resourceVersion"]:

@@ -74,13 +74,14 @@ def decoded(text: str) -> Position:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         return msgspec.json.decode(raw, type=Position)
     except (binascii.Error, msgspec.DecodeError, ValueError) as error:
-        raise errors.bad_request(f"continue key is not valid: {error}") from error
+        raise errors.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
 
 
 def parsed_version(text: str) -> int:
     """The number of a version; 400 when it is none."""
     if not text.isdigit():
-        raise errors.bad_request(f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise errors.bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
     return int(text)
 
 

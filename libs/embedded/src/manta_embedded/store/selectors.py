@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Mapping
 
+from manta_common.validation.syntax import label_value, qualified_name
 from manta_embedded.store import errors
 
 Labels = Mapping[str, str]
 Selector = Callable[[Labels], bool]
 TOKEN = re.compile(r"\s*(==|!=|=|,|\(|\)|!|<|>|[^\s=!,()<>]+)")
+SIGNS = ("==", "!=", "=", ",", "(", ")", "!", "<", ">")
 OPERATORS = ("=", "==", "!=", "in", "notin", "<", ">")
 
 
@@ -34,7 +36,7 @@ class _Parser:
         while self._at < len(self._tokens):
             token = self._next()
             if token != ",":
-                raise self._refusal(f"found '{token}', expected: ',' or 'end of string'")
+                raise errors.bad_request(f"found '{token}', expected: ',' or 'end of string'")
             found.append(self._requirement())
         return found
 
@@ -42,7 +44,7 @@ class _Parser:
         absent = self._peek() == "!"
         if absent:
             self._next()
-        key = self._word("identifier")
+        key = self._key()
         if absent:
             return lambda labels: key not in labels
         if self._peek() in ("", ","):
@@ -60,6 +62,7 @@ class _Parser:
                 return lambda labels: labels.get(key) in values
             return lambda labels: labels.get(key) not in values
         value = self._value()
+        self._check(f"values[0][{key}]", label_value(value), value)
         match operator:
             case "!=":
                 return lambda labels: labels.get(key) != value
@@ -69,13 +72,14 @@ class _Parser:
 
     def _ordering(self, key: str, operator: str, value: str) -> Selector:
         if not _is_integer(value):
-            raise self._refusal(f"for 'Gt', 'Lt' operators, the value must be an integer, not {value!r}")
+            why = "for 'Gt', 'Lt' operators, the value must be an integer"
+            raise self._refusal(f'values[0]: Invalid value: "{value}": {why}')
         sign = 1 if operator == ">" else -1
         return lambda labels: _is_integer(labels.get(key, "")) and sign * int(labels[key]) > sign * int(value)
 
     def _values(self) -> frozenset[str]:
         if self._next() != "(":
-            raise self._refusal(f"found '{self._tokens[self._at - 1]}', expected: '('")
+            raise self._refusal(f"found '{self._tokens[self._at - 1]}' expected: '('")
         values = [self._value()]
         while (token := self._next()) == ",":
             values.append(self._value())
@@ -85,13 +89,24 @@ class _Parser:
 
     def _value(self) -> str:
         """A value may be empty."""
-        return "" if self._peek() in ("", ",", ")") else self._word("identifier")
+        return "" if self._peek() in ("", ",", ")") else self._word()
 
-    def _word(self, expected: str) -> str:
+    def _key(self) -> str:
         token = self._next()
-        if not token or not (token[0].isalnum() or token[0] in "_./-"):
-            raise self._refusal(f"found '{token}', expected: {expected}")
+        if not token or token in SIGNS:
+            raise errors.bad_request(f"found '{token}', expected: !, identifier, or 'end of string'")
+        self._check("key", qualified_name(token), token)
         return token
+
+    def _word(self) -> str:
+        token = self._next()
+        if token in SIGNS:
+            raise self._refusal(f"found '{token}', expected: identifier")
+        return token
+
+    def _check(self, field: str, wrong: list[str], value: str) -> None:
+        if wrong:
+            raise self._refusal(f'{field}: Invalid value: "{value}": {wrong[0]}')
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""

@@ -14,8 +14,18 @@ from manta_embedded.store.managers import ManagedFields, Manager, Managers, Upda
 from manta_embedded.store.objects import EMPTY, Obj, metadata
 from manta_embedded.store.writers import Writer
 
+Change = tuple[Obj | None, Obj]  # what is there, and what is given for it
 Track = Callable[[Obj | None, Obj], ManagedFields]
-BLANK: Obj = {"metadata": {}, "spec": {}, "status": {}}  # built-in kinds have these parts even when they are empty
+# Built-in kinds have these parts even when they are empty, so that who fills them does not hold the parts themselves.
+BLANK: Obj = {"metadata": {}, "spec": {}, "status": {}}
+BLANKS: dict[str, Obj] = {
+    "pods": {**BLANK, "spec": {"containers": []}},
+    "jobs": {**BLANK, "spec": {"template": {"metadata": {}, "spec": {"containers": []}}}},
+    "persistentvolumeclaims": {**BLANK, "spec": {"resources": {}}},
+    "networkpolicies": {**BLANK, "spec": {"podSelector": {}}},
+    "customresourcedefinitions": {**BLANK, "spec": {"names": {}}},
+    "events": {**BLANK, "source": {}},
+}
 NEVER_APPLIED = ("creationTimestamp", "generation", "resourceVersion", "selfLink", "uid", "managedFields")
 
 
@@ -27,22 +37,27 @@ class Write(msgspec.Struct, frozen=True, eq=False):
     touches: bool = False
 
 
-def by_updater(served: Served, writer: Writer, given: Obj, time: str, subresource: str = "") -> Write:
+def by_updater(served: Served, writer: Writer, time: str, change: Change, subresource: str = "") -> Write:
     """A create, an update or a patch: the writer holds what it changes."""
+    old, given = change
     manager = Manager("Update", writer.manager, subresource, served.kind.api_version)
     stated = None if subresource else metadata(given).get("managedFields")
+    touches = isinstance(stated, list) and old is not None and _is_otherwise(old, stated)
 
-    def track(old: Obj | None, new: Obj) -> ManagedFields:
-        held = _held(old, stated)
-        if old is not None and held.is_empty():
+    def track(before: Obj | None, new: Obj) -> ManagedFields:
+        held = _held(before, stated)
+        if before is not None and held.is_empty():
             return held
-        before = old if old is not None else EMPTY if served.custom else BLANK
+        if served.conversions:
+            before, new = (one and served.conversions.from_stored(one) for one in (before, new))
+        if before is None:
+            before = EMPTY if served.custom else BLANKS.get(served.kind.plural, BLANK)
         ignored = _ignored(served, subresource)
         return held.updated(
             Update(old=before, new=new, shape=served.shape, manager=manager, time=time, ignored=ignored)
         )
 
-    return Write(subresource, track, isinstance(stated, list) and stated != [])
+    return Write(subresource, track, touches)
 
 
 def by_applier(served: Served, patch: Apply, old: Obj | None, time: str, subresource: str) -> tuple[Obj, Write]:
@@ -77,6 +92,13 @@ def _held(old: Obj | None, stated: Any) -> ManagedFields:
         return ManagedFields({})
     found: ManagedFields = old["metadata"]["managedFields"]
     return found
+
+
+def _is_otherwise(old: Obj, stated: list[Obj]) -> bool:
+    """Whether a writer states other holders than there are; times do not count."""
+    held: Managers = old["metadata"]["managedFields"].managers()
+    after = {} if stated in ([], [{}]) else managers.read(stated)
+    return {one: kept.fields for one, kept in held.items()} != {one: kept.fields for one, kept in after.items()}
 
 
 def _ignored(served: Served, subresource: str) -> tuple[Path, ...]:

@@ -29,7 +29,6 @@ from manta_embedded.store.deletion import Deletion
 from manta_embedded.store.errors import Cause, StatusError
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import EMPTY, Obj, is_terminating, metadata, with_metadata
-from manta_embedded.store.schema import faults
 from manta_embedded.store.times import text_of
 from manta_embedded.store.tracking import Write
 from manta_embedded.store.writers import Writer
@@ -62,7 +61,7 @@ class Writing:
     def create(self, served: Served, namespace: str, body: Obj, writer: Writer) -> Obj:
         """Create an object."""
         given = prepare.typed(served, body)
-        return self._create(served, namespace, given, tracking.by_updater(served, writer, EMPTY, self._time()))
+        return self._create(served, namespace, given, tracking.by_updater(served, writer, self._time(), (None, EMPTY)))
 
     def update(self, served: Served, key: Key, body: Obj, writer: Writer, *, subresource: str = "") -> Obj:
         """Replace an object, or a part of it."""
@@ -72,9 +71,8 @@ class Writing:
             return self._rescale(served, old, body, writer)
         given = prepare.typed(served, body)
         if served.custom and not metadata(given).get("resourceVersion"):
-            cause = faults.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            raise errors.invalid(served, key.name, [cause])
-        write = tracking.by_updater(served, writer, given, self._time(), subresource)
+            raise errors.unconditional(served, key.name)
+        write = tracking.by_updater(served, writer, self._time(), (old, given), subresource)
         return self._change(served, old, given, write)
 
     def patch(self, served: Served, key: Key, patch: Patch, writer: Writer, *, subresource: str = "") -> Obj:
@@ -88,7 +86,7 @@ class Writing:
             return self._rescale(served, old, _patched(subresources.scale_of(served, shown), patch), writer)
         new = _patched(shown, patch)
         given = prepare.typed(served, new)
-        write = tracking.by_updater(served, writer, given, self._time(), subresource)
+        write = tracking.by_updater(served, writer, self._time(), (old, given), subresource)
         return self._change(served, old, given, write)
 
     def delete(self, served: Served, key: Key, options: Deletion) -> Obj:
@@ -109,7 +107,7 @@ class Writing:
     def _rescale(self, served: Served, old: Obj, scale: Obj, writer: Writer) -> Obj:
         """Change the number of replicas; the answer is the scale."""
         given = subresources.rescaled(served, served.shown(old), scale)
-        write = tracking.by_updater(served, writer, EMPTY, self._time(), "scale")
+        write = tracking.by_updater(served, writer, self._time(), (old, EMPTY), "scale")
         changed = self._change(served, old, given, msgspec.structs.replace(write, subresource=""))
         return subresources.scale_of(served, served.shown(changed))
 
@@ -151,7 +149,7 @@ class Writing:
                 key=key,
                 subresource=write.subresource,
                 old=old,
-                new=self._carried(served, old, defaults.defaulted(served.storage, new)),
+                new=new if write.subresource == "status" else self._carried(served, old, new),
             )
         )
         self._refuse(served, name, validation.update_causes(served, old, new))
@@ -214,10 +212,11 @@ class Writing:
         return found
 
     def _carried(self, served: Served, old: Obj, obj: Obj) -> Obj:
-        """With what the server once gave it."""
+        """With defaults, and with what the server once gave it."""
+        found = defaults.defaulted(served.storage, obj)
         if served.storage == (SERVICE.group, SERVICE.plural):
-            return self._addresses.complete(self._addresses.carried(old, obj))
-        return obj
+            return self._addresses.complete(self._addresses.carried(old, found))
+        return found
 
     def _admitted(self, review: Review) -> Obj:
         new = review.new

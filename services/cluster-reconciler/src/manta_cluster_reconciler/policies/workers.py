@@ -96,8 +96,9 @@ def _created(
 
 def _surplus(staying: Sequence[Pod], expected: int, *, allowed: bool) -> list[Action]:
     """Delete what is too much, where that is for the operator to choose."""
-    if not allowed:
+    excess = len(staying) - expected
+    if excess <= 0 or not allowed:
         return []
-    units = deeds.most_dispensable([pod] for pod in staying)[: max(0, len(staying) - expected)]
+    units = deeds.most_dispensable([pod] for pod in staying)[:excess]
     told = [(pod, reasons.deleting_worker(f"Pod {deeds.named(pod)}")) for unit in units for pod in unit]
     return [deeds.delete(pod, words, because="more workers than wanted") for pod, words in told]

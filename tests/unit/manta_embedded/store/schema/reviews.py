@@ -38,9 +38,15 @@ def admitted(served: Served, new: Obj, old: Obj | None = None, *, subresource: s
     operation: Any = "CREATE" if old is None else "UPDATE"
     key = Key("space", new["metadata"]["name"])
     review = Review(operation=operation, served=served, key=key, subresource=subresource, old=old, new=new)
-    found = CustomResources(**options).admit(review)
+    found = _admission(**options).admit(review)
     assert found is not None
     return found
+
+
+@functools.cache
+def _admission(**options: bool) -> CustomResources:
+    """One that knows what it has compiled."""
+    return CustomResources(**options)
 
 
 def causes(served: Served, new: Obj, old: Obj | None = None, **options: Any) -> list[str]:

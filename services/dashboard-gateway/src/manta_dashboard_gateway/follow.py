@@ -1,0 +1,73 @@
+"""What is to be polled, derived from the feed alone; pure."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from manta_common.api.core import StatusCondition
+from manta_common.api.labels import ORIGINATED_FROM_KIND
+from manta_common.api.names import MANAGED_BY_KUBERAY
+from manta_common.keys import Key
+from manta_common.kinds import RAYSERVICE
+from manta_common.store import Held
+from manta_dashboard_gateway.seen import Cluster, Job
+
+FOLLOWED: Final = frozenset({"Initializing", "Waiting", "Running"})
+HEAD_READY: Final = "HeadPodReady"
+TRUE: Final = "True"
+NEW_FOR: Final = timedelta(seconds=30)
+
+
+class FollowedJob(msgspec.Struct, frozen=True, order=True):
+    """One RayJob and the job of Ray that it waits for."""
+
+    key: Key
+    uid: str
+    job_id: str
+    partition: int = 0  # where its report belongs
+
+
+class Followed(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be asked of one cluster's dashboard. `new_until`: until then every moment counts."""
+
+    jobs: tuple[FollowedJob, ...] = ()
+    serve: bool = False
+    new_until: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.jobs or self.serve)
+
+
+def followed(cluster: Cluster, jobs: Iterable[Held[Job]]) -> Followed:
+    """What the state of a cluster and of the jobs that name it says is to be followed."""
+    if cluster.metadata.deletion_timestamp:
+        return Followed()
+    waiting = [job for job in jobs if is_followed(job.object)]
+    found = sorted(FollowedJob(job.key, job.uid, job.object.status.job_id, job.partition) for job in waiting)
+    moments = [*(job.object.status.start_time for job in waiting), _head_ready_at(cluster)]
+    latest = max((moment for moment in moments if moment), default=None)
+    return Followed(jobs=tuple(found), serve=_serves(cluster), new_until=latest + NEW_FOR if latest else None)
+
+
+def is_followed(job: Job) -> bool:
+    """Whether there is something to learn of a job: its cluster and job id are known, and it has not ended."""
+    status = job.status
+    ours = job.spec.managed_by in (None, "", MANAGED_BY_KUBERAY)
+    known = status.job_id and status.ray_cluster_name and status.dashboard_url
+    alive = status.job_deployment_status in FOLLOWED and not job.metadata.deletion_timestamp
+    return bool(ours and known and alive)
+
+
+def _serves(cluster: Cluster) -> bool:
+    """Whether it is a RayService's, and its head is there to be asked."""
+    return cluster.metadata.labels.get(ORIGINATED_FROM_KIND) == RAYSERVICE.kind and bool(_head_ready(cluster))
+
+
+def _head_ready_at(cluster: Cluster) -> datetime | None:
+    return next((found.last_transition_time for found in _head_ready(cluster)), None)
+
+
+def _head_ready(cluster: Cluster) -> list[StatusCondition]:
+    return [found for found in cluster.status.conditions if found.type == HEAD_READY and found.status == TRUE]

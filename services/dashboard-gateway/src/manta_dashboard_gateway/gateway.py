@@ -1,0 +1,208 @@
+"""The gateway: follows what the feed shows, polls, says what is new, and answers calls."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+
+from manta_common.dashboard.calls import SERVICE
+from manta_common.dashboard.reports import JOB_INFO, SERVE_INFO
+from manta_common.errors import MantaError, NotCaughtUp
+from manta_common.feed import Source, View
+from manta_common.keys import Key
+from manta_common.ownership.settings import Times as OwnershipTimes
+from manta_common.partitions import PARTITIONS
+from manta_common.plane import Item, Means, Plane, Shape, Wide
+from manta_common.store import Held
+from manta_common.worker import Pace as WorkerPace
+from manta_common.worker import PassEnded
+from manta_dashboard_gateway.cache import Cache
+from manta_dashboard_gateway.commands import Commands
+from manta_dashboard_gateway.dashboards import Dashboards
+from manta_dashboard_gateway.follow import Followed, followed
+from manta_dashboard_gateway.pace import Pace
+from manta_dashboard_gateway.places import Target, Ways
+from manta_dashboard_gateway.polls import Polls, Times
+from manta_dashboard_gateway.publisher import Place, Publisher
+from manta_dashboard_gateway.ray.dashboard import Dashboard
+from manta_dashboard_gateway.ray.transport import Transport
+from manta_dashboard_gateway.rounds import Limits
+from manta_dashboard_gateway.seen import (
+    BY_CLUSTER,
+    CLUSTERS,
+    JOB_REPORTS,
+    JOBS,
+    SERVE_REPORTS,
+    SERVICES,
+    SOURCES,
+    cluster_of,
+)
+from manta_dashboard_gateway.telemetry import GatewayMetrics
+
+NAME = "dashboard-gateway"
+# The pollers are not bounded here, so that hung dashboards cannot fill it: the transport bounds requests by lanes.
+UNBOUNDED = WorkerPace(concurrency=1_000_000, longest_delay_seconds=5)
+log = logging.getLogger(__name__)
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """How a gateway is set up; the defaults are those of an installation."""
+
+    ways: Ways = Ways()
+    pace: Pace = Pace()
+    limits: Limits = Limits()
+    partitions: int = PARTITIONS
+    times: OwnershipTimes = OwnershipTimes()
+    sweep_seconds: float = 30.0
+
+
+class Gateway:
+    """One replica. It polls the clusters of its partitions and answers calls for all."""
+
+    name = NAME
+    sources: Sequence[Source[Any]] = (CLUSTERS,)
+
+    def __init__(self, means: Means, transport: Transport, setup: Setup | None = None) -> None:
+        self._means, self._transport, self._setup = means, transport, setup or Setup()
+        self.metrics = GatewayMetrics(means.metrics)
+        monotonic = means.clock.monotonic
+        self._publisher = Publisher(means.bus, monotonic, means.tracing, told=self.metrics.reported)
+        answers = Cache[tuple[str, str], Any](monotonic)
+        self.dashboards = Dashboards(self._setup.ways, self._made)
+        times = Times(now=means.now, clock=means.clock, chance=means.chance, pace=self._setup.pace)
+        self.polls = Polls(self._publisher, answers, times, self._setup.limits)
+        shape = Shape(partitions=self._setup.partitions, times=self._setup.times, pace=UNBOUNDED)
+        self.plane = Plane(means, self, shape, wide=Wide(sources=SOURCES, marks=self._marks_of))
+        self.commands = Commands(lambda: self.plane.everywhere, self.dashboards, answers)
+        self._orphans: set[Place[Any]] = set()
+        self._watch()
+
+    async def run(self) -> None:
+        """Work until `stop`."""
+        await self._means.bus.serve(SERVICE, self.commands.verbs())
+        async with asyncio.TaskGroup() as group:
+            sweeping = group.create_task(self._sweep_for_ever())
+            await self.plane.run()
+            sweeping.cancel()
+
+    def stop(self) -> None:
+        """Hand everything over, and let `run` return."""
+        self.plane.stop()
+
+    def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
+        """A cluster is about itself."""
+        return [held.key]
+
+    def passed(self, ended: PassEnded[Item]) -> None:
+        """A poll has ended."""
+
+    async def settle(self, item: Item) -> None:
+        """Poll a cluster if it is due; see to it that what was said before is still to be seen."""
+        if self.plane.view_of(item) is None:
+            raise NotCaughtUp("the view is not whole yet")
+        view = self.plane.everywhere
+        wanted = self._followed(view, item)
+        if not wanted:
+            self.polls.forget(item.key)
+            return
+        poll = self.polls.follow(self.dashboards.of(view, item.key), wanted, item.partition)
+        late_seconds = self.polls.late_seconds(poll)
+        if late_seconds >= 0:
+            self.metrics.late(late_seconds)
+            await self.polls.ask(poll, view)
+        if self.polls.is_unsaid(poll, self.plane.everywhere):
+            self.plane.require(item)
+            await self.polls.say(poll, self.plane.everywhere)
+        self.plane.worker.recheck(item, self._means.now() - timedelta(seconds=self.polls.late_seconds(poll)))
+
+    def shown(self) -> list[dict[str, object]]:
+        """What `/debug/clusters` says."""
+        return [
+            {
+                "cluster": str(poll.dashboard.target.cluster),
+                "address": poll.dashboard.target.address or poll.dashboard.target.path,
+                "breaker": poll.dashboard.breaker,
+                "failures": poll.dashboard.course.failures,
+                "last_error": poll.dashboard.last_error,
+                "due_in_seconds": round(-self.polls.late_seconds(poll), 1),
+                "jobs": {
+                    str(job.key): {
+                        "id": job.job_id,
+                        "status": report.status,
+                        "trouble": report.trouble and report.trouble.kind,
+                    }
+                    for job, report in poll.jobs.items()
+                },
+                "serve": poll.followed.serve,
+            }
+            for poll in self.polls
+        ]
+
+    def _made(self, target: Target) -> Dashboard:
+        clock, pace = self._means.clock, self._setup.pace
+        return Dashboard(target, self._transport, pace=pace, clock=clock, tell=self.metrics.asked)
+
+    def _followed(self, view: View, item: Item) -> Followed:
+        """What is to be followed of a cluster, if it stands in this partition."""
+        cluster = view.of(CLUSTERS).held(item.key)
+        if cluster is None or cluster.partition != item.partition:
+            return Followed()
+        jobs = view.of(JOBS)
+        found = (jobs.held(job.metadata.key) for job in jobs.find(BY_CLUSTER, item.key))
+        return followed(cluster.object, [job for job in found if job])
+
+    def _marks_of(self, word: str, held: Held[Any], view: View) -> Iterable[Key]:
+        """The cluster that an object of any partition is about, if that cluster stands in the partition of the view."""
+        cluster = self._cluster_of(word, held)
+        return [cluster] if cluster and view.of(CLUSTERS).held(cluster) else []
+
+    def _cluster_of(self, word: str, held: Held[Any]) -> Key | None:
+        if word == JOBS.word:
+            key: Key = held.object.cluster
+            return key
+        if word == SERVICES.word:
+            return cluster_of(held.object)
+        if word == JOB_REPORTS.word:
+            job = self.plane.everywhere.of(JOBS).get(held.key)
+            return job.cluster if job else None
+        return held.key
+
+    async def _sweep_for_ever(self) -> None:
+        while True:
+            await self._means.clock.sleep(self._setup.sweep_seconds)
+            try:
+                await self._sweep(self.plane.everywhere)
+            except MantaError as error:
+                log.warning("old reports are removed later", extra={"error": str(error)})
+
+    async def _sweep(self, view: View) -> None:
+        """Remove reports whose object is gone, on the second sight: it may be that it only comes later."""
+        self.dashboards.prune(view)
+        found: dict[Place[Any], str] = {}
+        for held in _orphans(view, JOB_REPORTS, JOBS):
+            found[Place(JOB_INFO, held.partition, held.key)] = held.uid
+        for held in _orphans(view, SERVE_REPORTS, CLUSTERS):
+            found[Place(SERVE_INFO, held.partition, held.key)] = held.uid
+        for place, uid in found.items():
+            if place in self._orphans and self.plane.owner.may_act(place.partition):
+                await self._publisher.bury(place, uid)
+        self._orphans = set(found)
+
+    def _watch(self) -> None:
+        self.metrics.watch(
+            followed=lambda: (len(list(self.polls)), sum(len(poll.followed.jobs) for poll in self.polls)),
+            breakers=lambda: (dashboard.breaker for dashboard in self.dashboards),
+            connections=lambda: self._transport.connections,
+            answers=lambda: self.commands.counts,
+        )
+
+
+def _orphans(view: View, reports: Source[Any], objects: Source[Any]) -> Iterable[Held[Any]]:
+    """The reports that are about nothing, or about what stands in another partition."""
+    for held in view.of(reports):
+        owner = view.of(objects).held(held.key)
+        if owner is None or owner.partition != held.partition:
+            yield held

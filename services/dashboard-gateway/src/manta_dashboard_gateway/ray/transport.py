@@ -1,0 +1,248 @@
+"""One request to a dashboard and its answer, whatever it sends: limits of time and size, no redirects, no packing."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from manta_common.dashboard.calls import RAY_REFUSED
+from manta_common.errors import Refused, Unreachable
+from manta_common.kube.connection import Connection, Reach
+from manta_dashboard_gateway.credentials import Credential, Credentials, Unauthorised
+from manta_dashboard_gateway.places import Target
+from manta_dashboard_gateway.ray.resolver import Resolver
+
+TOKEN_HEADER = "X-Ray-Authorization"  # Ray's own, so that the API server's proxy keeps it
+MOST_BYTES = 10_000_000
+SHOWN_BYTES = 4096  # of an answer that is an error
+JSON = "application/json"
+KEPT_SECONDS = 45.0  # longer than the longest time between two polls
+
+
+class TooLarge(Unreachable):
+    """An answer larger than we take."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a connection may take to be made, and how much is done at once."""
+
+    connect_seconds: float = 2.0
+    at_once: int = 512
+    wary_at_once: int = 64  # of those that have failed before
+    threads: int = 64
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked; `call` names it in metrics. With `tail_bytes`, of a longer answer the end is taken."""
+
+    call: str
+    path: str
+    limit_seconds: float
+    method: str = "GET"
+    body: bytes | None = None
+    tail_bytes: int = 0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An answer of success; `cut` when its beginning is missing. What else Ray says is an error."""
+
+    body: bytes
+    cut: bool = False
+
+
+class Failure(Refused):
+    """Ray answered that it could not or would not; `text` is what it said."""
+
+    def __init__(self, code: int, text: str, content_type: str) -> None:
+        super().__init__(code, RAY_REFUSED, f"the dashboard answered {code}: {_gist(text)}")
+        self.text, self.content_type = text, content_type
+
+
+class Lane:
+    """Connections and turns for some of the dashboards, so that these cannot hold up the others."""
+
+    def __init__(self, at_once: int, limits: Limits) -> None:
+        self.turns = asyncio.Semaphore(at_once)
+        self._resolver = Resolver(min(at_once, limits.threads))
+        self._connector = aiohttp.TCPConnector(
+            limit=0, ttl_dns_cache=5, resolver=self._resolver, keepalive_timeout=KEPT_SECONDS
+        )
+        self.session = aiohttp.ClientSession(
+            connector=self._connector,
+            timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+        )
+
+    @property
+    def connections(self) -> int:
+        """How many are open; the library has no public way to tell."""
+        return len(self._connector._acquired) + sum(map(len, self._connector._conns.values()))
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.session.close()
+        await self._resolver.close()
+
+
+class Transport:
+    """Sends requests; one that failed before goes in a lane of its own kind."""
+
+    def __init__(self, credentials: Credentials, api_server: Connection | None, limits: Limits | None = None) -> None:
+        self._credentials, self._api_server = credentials, api_server
+        limits = limits or Limits()
+        self._usual, self._wary = Lane(limits.at_once, limits), Lane(limits.wary_at_once, limits)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._usual.close()
+        await self._wary.close()
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return self._usual.connections + self._wary.connections
+
+    async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
+        """Ask, and once more with other credentials when these were refused and there are others.
+
+        Waiting for a turn does not count: it is not the dashboard's fault.
+        """
+        lane = self._wary if wary else self._usual
+        async with lane.turns:
+            with _translated(target, request):
+                return await self._tried(lane, target, request)
+
+    async def _tried(self, lane: Lane, target: Target, request: Request) -> Answer:
+        async with asyncio.timeout(request.limit_seconds):
+            credential = await self._credentials.of(target)
+            try:
+                return await self._exchange(lane, target, request, credential)
+            except Unauthorised:
+                renewed = await self._credentials.renewed(target, credential)
+                if renewed is None:
+                    raise
+                return await self._exchange(lane, target, request, renewed)
+
+    async def _exchange(self, lane: Lane, target: Target, request: Request, credential: Credential) -> Answer:
+        async with self._opened(lane, target, request, credential) as response:
+            if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+                raise Unreachable("the answer is packed, which was not asked for")
+            if 200 <= response.status < 300:
+                return await _body(response, request.tail_bytes)
+            text = await _beginning(response)
+            raise _fault(response.status, text, response.content_type, through_api_server=not target.address)
+
+    @contextlib.asynccontextmanager
+    async def _opened(
+        self, lane: Lane, target: Target, request: Request, credential: Credential
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        headers = {"Accept": JSON, "Accept-Encoding": "identity"}
+        if credential.token:
+            headers[TOKEN_HEADER] = f"Bearer {credential.token.reveal()}"
+        if request.body is not None or request.method == "POST":
+            headers["Content-Type"] = JSON
+        opening = self._proxied if not target.address else self._direct
+        response = await opening(lane, target, request, headers=headers, credential=credential)
+        try:
+            yield response
+            await response.release()
+        finally:
+            response.close()
+
+    async def _direct(
+        self, lane: Lane, target: Target, request: Request, *, headers: Mapping[str, str], credential: Credential
+    ) -> aiohttp.ClientResponse:
+        """To the dashboard itself, which may be at another address than it is called."""
+        return await lane.session.request(
+            request.method,
+            URL(f"{target.scheme}://{target.address}{request.path}", encoded=True),
+            data=request.body,
+            headers={**headers, "Host": target.host},
+            allow_redirects=False,
+            ssl=credential.tls or True,
+            server_hostname=target.host.rpartition(":")[0] if credential.tls else None,
+        )
+
+    async def _proxied(
+        self, lane: Lane, target: Target, request: Request, *, headers: Mapping[str, str], credential: Credential
+    ) -> aiohttp.ClientResponse:
+        """By the API server, with our credentials for it; after a 401, which may be its own, with those read again."""
+        assert self._api_server is not None
+        reach = await self._api_server.current()
+        response = await self._by(reach, lane, target, request=request, headers=headers)
+        if response.status == 401:
+            response.close()
+            reach = await self._api_server.refused(reach)
+            response = await self._by(reach, lane, target, request=request, headers=headers)
+        return response
+
+    async def _by(
+        self, reach: Reach, lane: Lane, target: Target, *, request: Request, headers: Mapping[str, str]
+    ) -> aiohttp.ClientResponse:
+        access = reach.access
+        return await lane.session.request(
+            request.method,
+            URL(f"{access.server}{target.path}{request.path}", encoded=True),
+            data=request.body,
+            headers={**headers, **({"Authorization": access.authorization} if access.authorization else {})},
+            allow_redirects=False,
+            ssl=reach.tls,
+            server_hostname=access.server_name or None,
+            proxy=access.proxy or None,
+        )
+
+
+async def _body(response: aiohttp.ClientResponse, tail_bytes: int) -> Answer:
+    """The body up to our limit, or the end of it."""
+    pieces, size, cut = bytearray(), 0, False
+    async for piece in response.content.iter_any():
+        pieces += piece
+        size += len(piece)
+        if not tail_bytes and size > MOST_BYTES:
+            response.close()
+            raise TooLarge(f"the answer is larger than {MOST_BYTES} bytes")
+        if tail_bytes and len(pieces) > 2 * tail_bytes:
+            del pieces[:-tail_bytes]
+            cut = True
+    return Answer(bytes(pieces), cut)
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> str:
+    """The first part of an error; the rest is of no interest."""
+    found = bytearray()
+    while len(found) < SHOWN_BYTES and (piece := await response.content.read(SHOWN_BYTES)):
+        found += piece
+    return found.decode(errors="replace")
+
+
+def _fault(code: int, text: str, content_type: str, *, through_api_server: bool) -> Refused | Unreachable:
+    """What an answer other than success means."""
+    if through_api_server and content_type == JSON and '"kind":"Status"' in text.replace(" ", ""):
+        return Unreachable(f"the API server's proxy answered {code}: {_gist(text)}")
+    if 300 <= code < 400:
+        return Unreachable(f"the dashboard answered {code}: it wants us to go elsewhere, which we do not")
+    if code in (401, 403):
+        return Unauthorised(f"the dashboard answered {code}: {_gist(text)}")
+    return Failure(code, text, content_type)
+
+
+def _gist(text: str) -> str:
+    """The last line that says something; Ray's errors are tracebacks, which end with the reason."""
+    lines = [line.strip() for line in text.splitlines() if line.strip(" \t.")]
+    return lines[-1][:300] if lines else "(nothing)"
+
+
+@contextlib.contextmanager
+def _translated(target: Target, request: Request) -> Iterator[None]:
+    """Errors of aiohttp and of the network become Manta's."""
+    what = f"{request.method} {request.path} of {target.cluster}"
+    try:
+        yield
+    except TimeoutError as error:
+        raise Unreachable(f"{what}: no answer in time") from error
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise Unreachable(f"{what}: {error or type(error).__name__}") from error

@@ -1,0 +1,124 @@
+"""RayClusters in virtual time: they settle through crashes, storms and changes of mind, with no pod too many."""
+
+import asyncio
+import functools
+
+import pytest
+
+from manta_common.kinds import EVENT, POD, RAYCLUSTER, SERVICE
+from manta_embedded.sim.nodes import PodScript
+from manta_embedded.sim.simulate import explore, simulate
+from manta_embedded.sim.storms import storm
+from manta_embedded.sim.troubles import Trouble, forbidden
+from manta_embedded.sim.world import World
+from tests.examples import manifests
+from tests.model.clusters import begin, change, condition, is_settled, make, pods, resize
+
+SEEDS = 40
+MOST_WRITES = 12
+
+
+async def one_cluster(world: World) -> None:
+    """A cluster becomes ready, and then nothing more is written."""
+    begin(world)
+    make(world, "a", replicas=3)
+    await world.until("it is ready", lambda: is_settled(world, "a"), limit_seconds=60)
+    assert not world.repeats
+    before = [(pod["metadata"]["uid"], pod["metadata"]["resourceVersion"]) for pod in pods(world, "a")]
+    version = (world.find(RAYCLUSTER, "a") or {})["metadata"]["resourceVersion"]
+    await world.sleep(700)
+    assert [(pod["metadata"]["uid"], pod["metadata"]["resourceVersion"]) for pod in pods(world, "a")] == before
+    assert (world.find(RAYCLUSTER, "a") or {})["metadata"]["resourceVersion"] == version
+
+
+def test_a_cluster_becomes_ready_and_then_nothing_more_is_written() -> None:
+    world = simulate(one_cluster)
+    reasons = [event["reason"] for event in world.objects(EVENT)]
+    assert sorted(reasons) == ["CreatedHeadPod", "CreatedService", "CreatedWorkerPod"]
+    assert world.find(SERVICE, "a-head-svc")
+
+
+@pytest.mark.parametrize("applied", [True, False], ids=["after", "before"])
+@pytest.mark.parametrize("write", range(1, MOST_WRITES + 1))
+def test_a_crash_at_any_write_leaves_no_trace(write: int, applied: bool) -> None:
+    async def scenario(world: World) -> None:
+        begin(world)
+        world.service("clusters-1").crash_at(write=write, applied=applied)
+        make(world, "a", replicas=3)
+        await world.until("it is ready", lambda: is_settled(world, "a"), limit_seconds=60)
+        resize(world, "a", replicas=1)
+        await world.until("it has shrunk", lambda: is_settled(world, "a"), limit_seconds=60)
+        await world.sleep(15)
+        assert is_settled(world, "a")
+        assert not world.repeats
+
+    simulate(scenario, seed=write)
+
+
+async def refused_for_a_while(world: World) -> None:
+    """The service may not create pods; it is told in the status, and goes on when it may."""
+    begin(world)
+    world.service("clusters-1").trouble(Trouble(error=forbidden), nth=2, times=4, kind="pod")
+    make(world, "a", replicas=3)
+    await world.until("it is told", lambda: condition(world, "a", "ReplicaFailure"), limit_seconds=30)
+    told = condition(world, "a", "ReplicaFailure")
+    assert told is not None
+    assert told["reason"] == "FailedCreateWorkerPod"
+    await world.until("it is ready", lambda: is_settled(world, "a"), limit_seconds=60)
+    assert condition(world, "a", "ReplicaFailure") is None
+    assert len([event for event in world.objects(EVENT) if event["reason"] == "FailedToCreateWorkerPod"]) == 1
+
+
+def test_a_refusal_is_told_in_the_status_until_it_is_over() -> None:
+    simulate(refused_for_a_while)
+
+
+async def failing_workers(world: World) -> None:
+    """Workers that end at once are replaced, but less and less often, and the status tells why."""
+    begin(world)
+    world.nodes.script(PodScript(run_seconds=0.5, exit_code=1), labels={"ray.io/node-type": "worker"})
+    pod = {"restartPolicy": "Never", "containers": [manifests.WORKER]}
+    make(world, "a", replicas=1, template={"spec": pod})
+    await world.until("it is told", lambda: condition(world, "a", "PodsFailing"), limit_seconds=60)
+    assert "exit code 1" in str(condition(world, "a", "PodsFailing"))
+    await world.sleep(600)
+    made = [line for line in world.history.text().splitlines() if "create" in line and "a-small-worker" in line]
+    assert 5 <= len(made) <= 10, made
+    world.nodes.script(PodScript(), labels={"ray.io/node-type": "worker"})
+    await world.until("it is ready", lambda: is_settled(world, "a"), limit_seconds=600)
+    assert condition(world, "a", "PodsFailing") is None
+
+
+def test_workers_that_keep_failing_are_replaced_less_and_less_often() -> None:
+    simulate(failing_workers)
+
+
+async def through_a_storm(world: World) -> None:
+    """Clusters are changed while everything goes wrong; then all is calm."""
+    begin(world, replicas=2)
+    make(world, "a", replicas=2)
+    make(world, "b", replicas=1, numOfHosts=2)
+    await asyncio.gather(storm(world, 15, every=1.5), _change_minds(world))
+    for name in "ab":
+        await world.until(f"{name} is as it should be", functools.partial(is_settled, world, name), limit_seconds=900)
+    assert not world.repeats
+
+
+async def _change_minds(world: World) -> None:
+    hosts = {"a": 1, "b": 2}
+    for _ in range(5):
+        await world.sleep(world.chance.uniform(0, 4))
+        name = world.chance.choice("ab")
+        match world.chance.randrange(4):
+            case 0:
+                resize(world, name, replicas=world.chance.randrange(4), numOfHosts=hosts[name])
+            case 1:
+                change(world, name, suspend=world.chance.random() < 0.5)
+            case _ if pods(world, name):
+                world.delete(POD, world.chance.choice(pods(world, name))["metadata"]["name"])
+    for name in "ab":
+        change(world, name, suspend=False)
+
+
+def test_clusters_settle_through_storms() -> None:
+    assert explore(through_a_storm, range(SEEDS)) == SEEDS

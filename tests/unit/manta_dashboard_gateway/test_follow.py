@@ -1,0 +1,103 @@
+"""What is polled, by what the feed shows."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from manta_common.api.core import StatusCondition
+from manta_common.keys import Key
+from manta_common.store import Held
+from manta_dashboard_gateway.follow import Followed, FollowedJob, followed, is_followed
+from manta_dashboard_gateway.seen import Cluster, ClusterStatus, Job, JobSpec, JobStatus, Meta
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+STATUS = JobStatus(
+    job_id="id", ray_cluster_name="ray", dashboard_url="ray:8265", job_deployment_status="Running", start_time=NOW
+)
+
+
+def job(name: str = "job", *, meta: dict[str, Any] | None = None, spec: JobSpec | None = None, **status: Any) -> Job:
+    metadata = Meta(name=name, namespace="team", uid=f"{name}-uid", **(meta or {}))
+    return Job(metadata=metadata, spec=spec or JobSpec(), status=msgspec.structs.replace(STATUS, **status))
+
+
+def held(found: Job, partition: int = 0) -> Held[Job]:
+    return Held(found.metadata.key, found.metadata.uid, 1, found, partition)
+
+
+def cluster(*, labels: dict[str, str] | None = None, ready_at: datetime | None = None, **meta: Any) -> Cluster:
+    ready = StatusCondition(type="HeadPodReady", status="True", last_transition_time=ready_at)
+    return Cluster(
+        metadata=Meta(name="ray", namespace="team", uid="u", labels=labels or {}, **meta),
+        status=ClusterStatus(conditions=(ready,) if ready_at else ()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(job(), True, id="running"),
+        pytest.param(job(job_deployment_status="Initializing"), True, id="its cluster is there already"),
+        pytest.param(job(job_deployment_status="Waiting"), True, id="a user submits it"),
+        pytest.param(job(job_id=""), False, id="no job id yet"),
+        pytest.param(job(ray_cluster_name=""), False, id="no cluster yet"),
+        pytest.param(job(dashboard_url=""), False, id="no dashboard yet"),
+        pytest.param(job(job_deployment_status=""), False, id="new"),
+        pytest.param(job(job_deployment_status="Complete"), False, id="complete"),
+        pytest.param(job(job_deployment_status="Failed"), False, id="failed"),
+        pytest.param(job(job_deployment_status="Suspended"), False, id="suspended"),
+        pytest.param(job(job_deployment_status="Retrying"), False, id="its cluster goes"),
+        pytest.param(job(job_deployment_status="ValidationFailed"), False, id="wrong"),
+        pytest.param(job(meta={"deletion_timestamp": NOW}), False, id="being deleted"),
+        pytest.param(job(spec=JobSpec(managed_by="kueue.x-k8s.io/multikueue")), False, id="another controller's"),
+        pytest.param(job(spec=JobSpec(managed_by="ray.io/kuberay-operator")), True, id="ours by name"),
+    ],
+)
+def test_a_job_is_followed_by_its_state(found: Job, expected: bool) -> None:
+    assert is_followed(found) is expected
+
+
+def test_all_jobs_of_a_cluster_are_followed_with_their_partitions() -> None:
+    found = followed(
+        cluster(), [held(job("b"), 2), held(job("a"), 7), held(job("done", job_deployment_status="Failed"))]
+    )
+    assert found.jobs == (
+        FollowedJob(Key("team", "a"), "a-uid", "id", 7),
+        FollowedJob(Key("team", "b"), "b-uid", "id", 2),
+    )
+    assert not found.serve
+
+
+def test_a_cluster_that_goes_is_left_alone() -> None:
+    assert not followed(cluster(deletion_timestamp=NOW), [held(job())])
+
+
+@pytest.mark.parametrize(
+    ("found", "new_until"),
+    [
+        pytest.param(followed(cluster(), [held(job())]), NOW + timedelta(seconds=30), id="since the job began"),
+        pytest.param(
+            followed(cluster(ready_at=NOW + timedelta(seconds=60)), [held(job())]),
+            NOW + timedelta(seconds=90),
+            id="since the head became ready",
+        ),
+        pytest.param(followed(cluster(), [held(job(start_time=None))]), None, id="nobody knows since when"),
+    ],
+)
+def test_it_is_new_for_a_while(found: Followed, new_until: datetime | None) -> None:
+    assert found.new_until == new_until
+
+
+@pytest.mark.parametrize(
+    ("found", "serve"),
+    [
+        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayService"}, ready_at=NOW), True, id="ready"),
+        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayService"}), False, id="no head yet"),
+        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayJob"}, ready_at=NOW), False, id="a RayJob's"),
+        pytest.param(cluster(ready_at=NOW), False, id="a cluster of its own"),
+    ],
+)
+def test_the_applications_of_a_rayservice_are_followed(found: Cluster, serve: bool) -> None:
+    assert bool(followed(found, [])) is serve
