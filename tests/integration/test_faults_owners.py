@@ -120,7 +120,7 @@ def test_parts_that_are_seen_before_what_their_toy_has_become(world: World) -> N
 
 
 def test_watches_that_are_silently_stuck_for_ever_hold_up_nothing_for_ever(empty_world: World) -> None:
-    world = empty_world.populated(watch_idle_seconds=2)
+    world = empty_world.populated(watch_idle_seconds=1)
     world.plane.proxy.freeze_watches()
     world.want(4)
     world.settles(4)

@@ -120,6 +120,25 @@ CLUSTER_PROVISIONED_SECONDS = foreign(
     )
 )
 
+JOB_INFO = foreign(gauge("kuberay_job_info", "1 for each RayJob.", *_CLUSTER))
+JOB_DEPLOYMENT_STATUS = foreign(
+    gauge(
+        "kuberay_job_deployment_status",
+        "1 for each RayJob, by how far it has come.",
+        *_CLUSTER,
+        Label("deployment_status"),
+    )
+)
+JOB_EXECUTION_SECONDS = foreign(
+    gauge(
+        "kuberay_job_execution_duration_seconds",
+        "From the beginning of an attempt of a RayJob to its end, by how it ended and how many had failed before.",
+        *_CLUSTER,
+        Label("job_deployment_status"),
+        Label("retry_count"),
+    )
+)
+
 WATCHER_ACTIVE = gauge("manta_watcher_active", "1 while this replica is the one that publishes.")
 WATCHER_WHOLE = gauge("manta_watcher_whole", "1 while everything was listed and is being watched.")
 WATCHER_SESSIONS = counter("manta_watcher_sessions_total", "How often everything was listed from the beginning.")

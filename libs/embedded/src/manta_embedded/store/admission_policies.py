@@ -55,10 +55,14 @@ class _Case:
 
     def value(self, text: str) -> Any:
         """What an expression yields; CelError when it, or a variable that it cannot do without, has no value."""
-        for name in _VARIABLE.findall(text):
+        names = _VARIABLE.findall(text)
+        for name in names:
             if name in self._texts:
                 self._work_out(name, self._texts.pop(name))
-        return self._expressions.evaluate(text, {**self._given, "variables": self._known})
+        # Only what is named is handed over: to make CEL values of a whole object costs more than any rule.
+        given = {name: value for name, value in self._given.items() if name in text}
+        used = {name: self._known[name] for name in names if name in self._known}
+        return self._expressions.evaluate(text, {**given, "variables": used})
 
     def _work_out(self, name: str, text: str) -> None:
         try:

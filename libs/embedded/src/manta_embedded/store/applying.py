@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from manta_embedded.store import errors, fieldsets, merging
-from manta_embedded.store.fieldsets import ABSENT, NOTHING, Fields, Path
+from manta_embedded.store.fieldsets import NOTHING, Fields, Path
 from manta_embedded.store.managers import Held, Manager, Managers, held_only
 from manta_embedded.store.objects import Obj
 from manta_embedded.store.shapes import Shape
@@ -35,6 +35,8 @@ def applied(live: Obj, managers: Managers, application: Application) -> tuple[Ob
     known[own] = Held(wanted, application.api_version, application.time)
     merged = merging.merged(live, application.config, shape)
     new = _pruned(merged, known, last, shape)
+    if new == live:  # then the time stays too
+        known[own] = Held(wanted, application.api_version, managers[own].time if own in managers else "")
     change = fieldsets.difference(live, new, shape)
     touched = held_only(change.added | change.modified, application.ignored)
     conflicts = {one: held.fields & touched for one, held in known.items() if one != own and held.fields & touched}
@@ -72,12 +74,14 @@ def _pruned(merged: Obj, managers: Managers, last: Fields, shape: Shape) -> Obj:
     return _left(merging.without(merged, (whole - restored_fields) & before, shape))
 
 
-def _left(value: Obj) -> Obj:
-    return {} if value is ABSENT else value
+def _left(value: Obj | None) -> Obj:
+    return value or {}
 
 
 def _conflict(conflicts: Conflicts) -> errors.StatusError:
-    paths = [(manager, path) for manager in sorted(conflicts, key=_name) for path in sorted(conflicts[manager])]
+    paths = [
+        (manager, path) for manager in sorted(conflicts, key=_name) for path in sorted(conflicts[manager], key=_place)
+    ]
     causes = [
         {
             "reason": "FieldManagerConflict",
@@ -106,6 +110,11 @@ def _shown(manager: Manager) -> str:
     if manager.subresource:
         text += f' with subresource "{manager.subresource}"'
     return f"{text} using {manager.api_version}" if manager.operation == "Update" else text
+
+
+def _place(path: Path) -> list[tuple[bool, str]]:
+    """Fields come before what is below their neighbours."""
+    return [(number < len(path), element) for number, element in enumerate(path, start=1)]
 
 
 def _name(manager: Manager) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from manta_embedded.store.objects import Obj, at_path, metadata
 from manta_embedded.store.times import parsed, text_of
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 POD_GRACE_SECONDS = 30
 FINISHED = ("Succeeded", "Failed")
 Propagation = Literal["", "Background", "Foreground", "Orphan"]
@@ -54,6 +55,8 @@ def marked(served: Served, obj: Obj, options: Deletion, now: datetime) -> Obj:
     meta = metadata(obj)
     if "deletionTimestamp" in meta:
         return _hastened(obj, options.grace_seconds, finalizers)
+    if served.storage == ("apiextensions.k8s.io", "customresourcedefinitions"):
+        finalizers = [*finalizers, CLEANUP]  # its objects go first
     grace = _grace_seconds(served, obj, options)
     found = {**meta, "deletionTimestamp": text_of(now + timedelta(seconds=grace)), "deletionGracePeriodSeconds": grace}
     if finalizers:

@@ -12,7 +12,7 @@ CORE_NAMES = {
     "deprecatedCount": "count",
 }
 # Go writes these even when they are empty.
-CORE_ALWAYS = {
+CORE_ALWAYS: Obj = {
     "source": {},
     "firstTimestamp": None,
     "lastTimestamp": None,
@@ -20,7 +20,7 @@ CORE_ALWAYS = {
     "reportingComponent": "",
     "reportingInstance": "",
 }
-OWN_ALWAYS = {
+OWN_ALWAYS: Obj = {
     "deprecatedSource": {},
     "deprecatedFirstTimestamp": None,
     "deprecatedLastTimestamp": None,

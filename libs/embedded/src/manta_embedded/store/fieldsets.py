@@ -93,6 +93,8 @@ def _held(value: Any, shape: Shape, path: Path) -> Iterator[Path]:
 
 
 def _compare(old: Any, new: Any, shape: Shape, path: Path, found: dict[str, set[Path]]) -> None:
+    if new is None and isinstance(old, dict | list):
+        new = type(old)()  # null is a map or a list that was emptied
     if old is new or (old is not ABSENT and new is not ABSENT and old == new):
         return
     leaf = _is_compared_whole(old, new, shape)

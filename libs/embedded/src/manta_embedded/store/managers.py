@@ -159,8 +159,8 @@ def _entry(manager: Manager, held: Held) -> Obj:
         "manager": manager.name,
         "operation": manager.operation,
         "apiVersion": held.api_version,
-        "time": held.time,
         "fieldsType": "FieldsV1",
         "fieldsV1": fieldsets.encoded(held.fields),
     }
-    return found | ({"subresource": manager.subresource} if manager.subresource else {})
+    optional = {"time": held.time, "subresource": manager.subresource}
+    return found | {name: value for name, value in optional.items() if value}

@@ -21,23 +21,22 @@ def merged(live: Any, applied: Any, shape: Shape) -> Any:
 
 
 def without(value: Any, fields: Fields, shape: Shape, path: Path = ()) -> Any:
-    """A value without these fields; ABSENT when nothing is left of a map or list that had something."""
+    """A value without these fields; null when nothing is left of a map or list that had something, as Go has it."""
     if not value or is_leaf(value, shape):
         return value
     if isinstance(value, dict):
         kept = {
-            name: left
+            name: without(child, fields, shape.field(name), inner)
             for name, child in value.items()
             if (inner := (*path, f"f:{name}")) not in fields
-            and (left := without(child, fields, shape.field(name), inner)) is not ABSENT
         }
-        return kept or ABSENT
-    left_items = [
+        return kept or None
+    left = [
         without(item, fields, shape.items, inner)
         for item in value
         if (inner := (*path, element_of(item, shape))) not in fields
     ]
-    return [item for item in left_items if item is not ABSENT] or ABSENT
+    return left or None
 
 
 def with_named_members(fields: Fields, shape: Shape) -> Fields:
@@ -69,6 +68,7 @@ def _merged_list(live: Sequence[Any], applied: Sequence[Any], shape: Shape) -> l
                 found.append(left[kept])
         if shared and shared[0] == element:
             shared.popleft()
-            waiting.popleft()
+            if waiting and waiting[0] == element:
+                waiting.popleft()
         found.append(merged(left.get(element, ABSENT), item, shape.items))
     return [*found, *(left[element] for element in waiting if element not in right)]

@@ -36,9 +36,19 @@ def typed(served: Served, body: Any) -> Obj:
     if (version, name) != (kind.api_version, kind.kind):
         word = version.rpartition("/")[2]
         raise errors.bad_request(f'{name} in version "{word}" cannot be handled as a {kind.kind}')
-    if body.get("apiVersion") and body.get("kind"):
-        return body
-    return {**body, "apiVersion": kind.api_version, "kind": kind.kind}
+    return {**without_nulls(body), "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+def without_nulls(value: Any) -> Any:
+    """A value of a built-in kind, for which null is the same as nothing; itself where it has none."""
+    if isinstance(value, dict):
+        found = {name: without_nulls(child) for name, child in value.items() if child is not None}
+        same = len(found) == len(value) and all(found[name] is value[name] for name in found)
+        return value if same else found
+    if isinstance(value, list):
+        items = [without_nulls(item) for item in value]
+        return value if all(one is other for one, other in zip(items, value, strict=True)) else items
+    return value
 
 
 def _check_custom(served: Served, body: Obj) -> None:

@@ -7,6 +7,10 @@ ListType = Literal["atomic", "set", "map"]
 Schema = Mapping[str, Any]
 METADATA: Schema = {
     "properties": {
+        **{name: {} for name in ("name", "generateName", "namespace", "uid", "resourceVersion", "generation")},
+        **{name: {} for name in ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")},
+        **{name: {} for name in ("selfLink", "managedFields")},
+        **{name: {"additionalProperties": {"type": "string"}} for name in ("labels", "annotations")},
         "finalizers": {"x-kubernetes-list-type": "set"},
         "ownerReferences": {
             "x-kubernetes-list-type": "map",
@@ -70,9 +74,25 @@ class Shape:
         return tuple((key, item.get(key, self.items.field(key).default)) for key in self.list_keys)
 
     @property
+    def required_type(self) -> str:
+        """The type that a value must have, where null is none of its values; empty where any will do."""
+        found: str = "" if self._schema.get("nullable") else self._schema.get("type", "")
+        return found
+
+    @property
     def default(self) -> Any:
         """The value that counts where none is given."""
         return self._schema.get("default")
+
+    def allows(self, name: str) -> bool:
+        """Whether a map may have this field; one without a schema may have any."""
+        schema = self._schema
+        return (
+            "properties" not in schema
+            or name in schema["properties"]
+            or bool(schema.get("additionalProperties"))
+            or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+        )
 
     def declares(self, name: str) -> bool:
         """Whether a field has a name in the schema; it is then a part of its map rather than an entry in it."""

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from manta_common.kube.protocol import Apply
-from manta_embedded.store import errors, managers
+from manta_embedded.store import events, managers
 from manta_embedded.store.applying import Application, applied
 from manta_embedded.store.fieldsets import Path
 from manta_embedded.store.kinds import Served
@@ -24,7 +24,7 @@ BLANKS: dict[str, Obj] = {
     "persistentvolumeclaims": {**BLANK, "spec": {"resources": {}}},
     "networkpolicies": {**BLANK, "spec": {"podSelector": {}}},
     "customresourcedefinitions": {**BLANK, "spec": {"names": {}}},
-    "events": {**BLANK, "source": {}},
+    "events": {**BLANK, **events.CORE_ALWAYS, **events.OWN_ALWAYS},
 }
 NEVER_APPLIED = ("creationTimestamp", "generation", "resourceVersion", "selfLink", "uid", "managedFields")
 
@@ -49,7 +49,8 @@ def by_updater(served: Served, writer: Writer, time: str, change: Change, subres
         if before is not None and held.is_empty():
             return held
         if served.conversions:
-            before, new = (one and served.conversions.from_stored(one) for one in (before, new))
+            before = before and served.shown(before)
+            new = served.shown(new)
         if before is None:
             before = EMPTY if served.custom else BLANKS.get(served.kind.plural, BLANK)
         ignored = _ignored(served, subresource)
@@ -60,12 +61,9 @@ def by_updater(served: Served, writer: Writer, time: str, change: Change, subres
     return Write(subresource, track, touches)
 
 
-def by_applier(served: Served, patch: Apply, old: Obj | None, time: str, subresource: str) -> tuple[Obj, Write]:
+def by_applier(served: Served, patch: Apply, time: str, change: Change, subresource: str = "") -> tuple[Obj, Write]:
     """An apply: the object as the applier wants it, and who holds what then."""
-    config = patch.body
-    assert isinstance(config, dict)
-    if metadata(config).get("managedFields") is not None:
-        raise errors.bad_request("metadata.managedFields must be nil")
+    old, config = change
     application = Application(
         config=_bare(config),
         shape=served.shape,
@@ -78,8 +76,8 @@ def by_applier(served: Served, patch: Apply, old: Obj | None, time: str, subreso
     before: Managers = old["metadata"]["managedFields"].managers() if old else {}
     live = _bare(served.shown(old)) if old else {}
     new, after = applied(live, before, application)
-    kept = {name: value for name, value in metadata(config).items() if name in ("uid", "resourceVersion")}
-    obj = {**new, "metadata": {**metadata(new), **kept}}
+    version = metadata(config).get("resourceVersion")
+    obj = {**new, "metadata": {**metadata(new), "resourceVersion": version}} if version and old else new
     touches = {one: held.fields for one, held in before.items()} != {one: held.fields for one, held in after.items()}
     return obj, Write(subresource, lambda _old, _new: ManagedFields(after), touches)
 

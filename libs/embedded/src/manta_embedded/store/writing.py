@@ -11,6 +11,7 @@ from manta_common.keys import Key
 from manta_common.kinds import CRD, NAMESPACE, SERVICE
 from manta_common.kube.protocol import Apply, JsonPatch, MergePatch, Patch
 from manta_embedded.store import (
+    applicable,
     defaults,
     definitions,
     deletion,
@@ -29,6 +30,7 @@ from manta_embedded.store.deletion import Deletion
 from manta_embedded.store.errors import Cause, StatusError
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import EMPTY, Obj, is_terminating, metadata, with_metadata
+from manta_embedded.store.schema import faults
 from manta_embedded.store.times import text_of
 from manta_embedded.store.tracking import Write
 from manta_embedded.store.writers import Writer
@@ -112,14 +114,15 @@ class Writing:
         return subresources.scale_of(served, served.shown(changed))
 
     def _apply(self, served: Served, key: Key, patch: Apply, subresource: str) -> Obj:
-        given = prepare.typed(served, patch.body)
-        prepare.check_key(served, key, given)
+        config = applicable.check(served, key.name, patch.body)
+        prepare.check_key(served, key, config)
         old = self._ground.bucket(served.storage).find(key)
         if old is None and subresource:
             raise errors.not_found(served, key.name)
-        new, write = tracking.by_applier(served, patch, old, self._time(), subresource)
+        _check_applied_uid(served, old, config)
+        new, write = tracking.by_applier(served, patch, self._time(), (old, config), subresource)
+        self._refuse(served, key.name, list(applicable.null_causes(new, served.shape)) if served.custom else [])
         if old is None:
-            new = {**new, "metadata": {**new["metadata"], "name": key.name}}
             return self._create(served, key.namespace, new, write)
         return self._change(served, old, new, write)
 
@@ -233,6 +236,15 @@ def _patched(shown: Obj, patch: JsonPatch | MergePatch) -> Any:
     if isinstance(patch, JsonPatch):
         return patching.apply_operations(shown, patch.operations)
     return patching.merge(shown, patch.body)
+
+
+def _check_applied_uid(served: Served, old: Obj | None, config: Obj) -> None:
+    uid, name = metadata(config).get("uid", ""), metadata(config)["name"]
+    if uid and old is None:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise errors.conflict(served, name, why)
+    if uid and old is not None and uid != old["metadata"]["uid"]:
+        raise errors.invalid(served, name, [faults.invalid("metadata.uid", uid, validation.IMMUTABLE)])
 
 
 def _missing_namespace(name: str) -> tuple[int, str, str, dict[str, str]]:

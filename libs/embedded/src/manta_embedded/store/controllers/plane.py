@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
+from manta_embedded.store.controllers.definitions import Definitions
 from manta_embedded.store.controllers.garbage import GarbageCollector
 from manta_embedded.store.controllers.jobs import FinishedJobs, Jobs
 from manta_embedded.store.controllers.namespaces import Namespaces
@@ -30,6 +31,7 @@ class Controllers:
             GarbageCollector(store),
             Namespaces(store),
             Quotas(store),
+            Definitions(store),
         )
 
     def step(self) -> bool:

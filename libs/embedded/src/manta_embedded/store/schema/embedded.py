@@ -13,7 +13,7 @@ from manta_embedded.store.schema.node import Node
 
 def embedded_causes(node: Node | None, value: Any, path: str = "") -> Iterator[Cause]:
     """What is wrong with the types and metadata of every object within a value."""
-    if node is None:
+    if node is None or not node.has_resources:
         return
     if isinstance(value, dict):
         if node.is_resource:

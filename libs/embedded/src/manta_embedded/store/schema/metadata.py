@@ -121,7 +121,8 @@ def _finalizers(names: list[str], path: str) -> Iterator[Cause]:
 
 def _unqualified(served: Served, obj: Obj) -> Iterator[Cause]:
     """Built-in kinds take only finalizers with a domain, or those of Kubernetes; custom resources take others too."""
-    for index, name in enumerate([] if served.custom else metadata(obj).get("finalizers") or []):
+    lenient = served.custom or served.kind.kind == "CustomResourceDefinition"
+    for index, name in enumerate([] if lenient else metadata(obj).get("finalizers") or []):
         if "/" not in name and name not in STANDARD_FINALIZERS:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             yield faults.invalid(f"metadata.finalizers[{index}]", name, detail)

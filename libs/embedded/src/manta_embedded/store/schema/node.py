@@ -75,9 +75,19 @@ class Node:
         return Node(found) if found is not None else None
 
     @cached_property
+    def is_composite(self) -> bool:
+        """Whether other schemas have a say here."""
+        return bool(self.any_of or self.one_of or self.all_of or self.negated)
+
+    @cached_property
     def has_rules(self) -> bool:
         """Whether there is a CEL rule here or anywhere below."""
-        return _has_rules(self.schema, {})
+        return _holds(self.schema, "x-kubernetes-validations", {})
+
+    @cached_property
+    def has_resources(self) -> bool:
+        """Whether there is an object within the object here or anywhere below."""
+        return _holds(self.schema, "x-kubernetes-embedded-resource", {})
 
     def _place(self, name: str) -> "Node":
         if name not in self._made:
@@ -88,12 +98,10 @@ class Node:
         return tuple(Node(schema) for schema in self.schema.get(word) or ())
 
 
-def _has_rules(schema: Schema, known: dict[int, bool]) -> bool:
+def _holds(schema: Schema, word: str, known: dict[int, bool]) -> bool:
     """Sub-schemas are shared (a pod template stands in many places), so each is looked at once."""
     if id(schema) not in known:
-        known[id(schema)] = bool(schema.get("x-kubernetes-validations")) or any(
-            _has_rules(part, known) for part in _parts(schema)
-        )
+        known[id(schema)] = bool(schema.get(word)) or any(_holds(part, word, known) for part in _parts(schema))
     return known[id(schema)]
 
 

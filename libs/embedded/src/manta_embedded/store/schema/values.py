@@ -39,7 +39,8 @@ class _Walk:
         where = Where(self._prefix, path)
         found = [*type_faults(node, value, where), *choice_faults(node, value, where)]
         if value is not None:
-            found += self._shape(node, value, path, old)
+            if node.is_composite:
+                found += self._shape(node, value, path, old)
             found += self._of_kind(node, value, path, old)
         if found and old is not UNRELATED and old == value:
             return []
