@@ -47,9 +47,8 @@ def server(request: pytest.FixtureRequest, parts_folder: pathlib.Path) -> Iterat
     """A NATS on the disk, and whether it waits for the disk before it acknowledges."""
     folder, port = fresh_folder(parts_folder, "nats"), free_ports(1)[0]
     config = nats_part.settings(f"127.0.0.1:{port}", str(data_folder(folder)))
-    program: Native = nats_part.native(
-        folder, port, config if request.param else config.replace("sync_interval: always", "")
-    )
+    synced = config.replace("jetstream {", "jetstream {\n  sync_interval: always")
+    program: Native = nats_part.native(folder, port, synced if request.param else config)
     program.start()
     program.wait_until(
         "it can be used", lambda: nats_part.has_jetstream(("127.0.0.1", port)), limit_seconds=UP_LIMIT_SECONDS

@@ -33,6 +33,7 @@ from tests.tools.catalogue import TOOLS
 WORKERS, CLUSTERS, BYSTANDERS = 500, 100, 10
 IN_FLIGHT = 16
 LIMIT_SECONDS = 300
+pytestmark = pytest.mark.timeout(900)
 Start = Callable[[ControlPlane, str, pathlib.Path], Process]
 
 
@@ -178,7 +179,7 @@ def test_writes_for_a_cluster_of_four(control_plane: ControlPlane, tmp_path: pat
         before = writes(port)
         clusters.create("four", manifests.worker(replicas=3))
         clusters.until_ready("four", 3)
-        time.sleep(15)  # noqa: TID251  events are repeated after ten seconds, if at all
+        time.sleep(15)  # events are repeated after ten seconds, if at all
         after = writes(port)
     told = {kind: after[kind] - before.get(kind, 0) for kind in after if after[kind] != before.get(kind, 0)}
     print("\nwrites until a cluster of 4 pods is ready:", told)

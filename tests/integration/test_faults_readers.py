@@ -76,7 +76,7 @@ def test_a_slow_consumer_falls_behind_and_catches_up(empty_world: World, own_nat
     world.want(2)
     world.settles(2)
     with sluggish(reader):
-        for count in range(15):
+        for count in range(8):
             world.want(2 + count % 2, note=secrets.token_urlsafe(30_000))
         world.want(5)
         world.settles(5)

@@ -80,11 +80,10 @@ class System:
             "metadata": {"name": "ray-head-svc", "labels": {"ray.io/node-type": "head"}},
             "spec": {"ports": [{"name": "dashboard", "port": port}]},
         }
+        head = {"ip": _own_address(), "targetRef": {"kind": "Pod", "namespace": self.namespace, "name": "head"}}
         endpoints = {
             "metadata": {"name": "ray-head-svc"},
-            "subsets": [
-                {"addresses": [{"ip": _own_address()}], "ports": [{"name": "dashboard", "port": port}]},
-            ],
+            "subsets": [{"addresses": [head], "ports": [{"name": "dashboard", "port": port}]}],
         }
         template = {"spec": {"containers": [{"name": "ray", "image": "example/ray:1"}]}}
         spec = {
@@ -94,9 +93,19 @@ class System:
         }
         self.create("api/v1/namespaces/{namespace}/secrets", {"metadata": {"name": "ray"}})
         self.put_token(TOKEN)
+        self.pod()
         self.create("api/v1/namespaces/{namespace}/services", service)
         self.create("api/v1/namespaces/{namespace}/endpoints", endpoints)
         self.create("apis/ray.io/v1/namespaces/{namespace}/rayclusters", _ray("RayCluster", "ray", spec))
+
+    def pod(self) -> None:
+        """A pod with the address of this machine: the API server's proxy sends to addresses of pods only."""
+        container = {"name": "ray", "image": "example/ray:1"}
+        body = {"metadata": {"name": "head"}, "spec": {"schedulerName": "nobody", "containers": [container]}}
+        self.create("api/v1/namespaces/{namespace}/pods", body)
+        status = {"phase": "Running", "podIP": _own_address(), "podIPs": [{"ip": _own_address()}]}
+        path = f"api/v1/namespaces/{self.namespace}/pods/head/status"
+        self.plane.request("PATCH", path, {"status": status}, content_type="application/merge-patch+json")
 
     def job(self, name: str, job_id: str) -> None:
         """A RayJob that waits for its job on the cluster."""
@@ -151,9 +160,7 @@ class Reports:
         return await eventually(f"{job} is {status} {trouble}", find, limit_seconds=LIMIT_SECONDS)
 
 
-async def test_a_job_is_followed_by_the_api_servers_proxy(
-    system: System, bus: NatsBus, stub: StubDashboard, own_nats: Nats
-) -> None:
+async def test_a_job_is_followed_by_the_api_servers_proxy(system: System, bus: NatsBus, stub: StubDashboard) -> None:
     first, second = stub.add(2, JobScript(seconds=3600))
     reports, cluster = Reports(bus, system.namespace), Key(system.namespace, "ray")
     system.cluster(stub)

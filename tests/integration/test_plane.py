@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.integration.toy_stream import Recording
 from tests.integration.toy_world import World
 from tests.parts.cluster import ApiError
 from tests.parts.fault_proxy import Fault
@@ -21,9 +22,14 @@ def wipe_nats(_: World, nats: Nats) -> None:
 
 
 def restart_api_server(world: World, _: Nats) -> None:
-    world.plane.kill_api_server()
-    world.plane.start_api_server()
-    world.eventually("toys can be written", lambda: _can_write(world), limit_seconds=30)
+    with Recording(world.stream) as recording:
+        recording.said.clear()
+        world.plane.kill_api_server()
+        world.plane.start_api_server()
+        world.eventually("toys can be written", lambda: _can_write(world))
+        world.want(3)
+        world.settles(3)
+    assert all(one.object is not None for one in recording.said), "what cannot be listed is not gone"
 
 
 def kill_a_reconciler(world: World, _: Nats) -> None:

@@ -1,12 +1,13 @@
 """RayClusters in a world: a watcher, cluster-reconcilers, nodes, and what must be true of clusters at any moment."""
 
 import asyncio
+import functools
 from collections import Counter
 from typing import Any
 
 from manta_cluster_reconciler.reconcile import ClusterService
 from manta_cluster_reconciler.rules import Rules
-from manta_common.kinds import CRD, POD, RAYCLUSTER
+from manta_common.kinds import CRD, POD, RAYCLUSTER, Kind
 from manta_common.kube.events import Recorder
 from manta_common.plane import Shape
 from manta_embedded.sim.service import Seat
@@ -20,15 +21,16 @@ from tests.examples import manifests
 from tests.examples.example import Json
 
 PARTITIONS = 3
+DEFAULT = Rules()
 
 
 class Process:
     """The cluster-reconciler as its main function runs it."""
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: Seat, rules: Rules = DEFAULT) -> None:
         self._recorder = Recorder(seat.kube, seat.name)
         self.service = ClusterService(
-            seat.kube, seat.means, rules=Rules(), ledger=self._recorder, shape=Shape(partitions=PARTITIONS)
+            seat.kube, seat.means, rules=rules, ledger=self._recorder, shape=Shape(partitions=PARTITIONS)
         )
 
     async def run(self) -> None:
@@ -43,14 +45,14 @@ class Process:
         self.service.plane.stop()
 
 
-def begin(world: World, *, replicas: int = 1) -> None:
+def begin(world: World, *, replicas: int = 1, rules: Rules = DEFAULT) -> None:
     """Have the kinds of Ray, nodes, a watcher and cluster-reconcilers."""
     for definition in definitions():
         world.create(CRD, definition)
     world.nodes.add(4)
     world.start("watcher-1", lambda seat: Watcher(seat.means, seat.kube, Task(partitions=PARTITIONS)))
     for number in range(1, replicas + 1):
-        world.start(f"clusters-{number}", Process)
+        world.start(f"clusters-{number}", functools.partial(Process, rules=rules))
     world.always(lambda event: complaint(world, event))
 
 
@@ -70,11 +72,26 @@ def resize(world: World, name: str, **group: Any) -> None:
     change(world, name, **manifests.worker(maxReplicas=20, **group))
 
 
+def install(world: World, *kinds: Kind) -> None:
+    """Stand-ins for the CRDs of others."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    for kind in kinds:
+        version = {"name": kind.version, "served": True, "storage": True, "subresources": {"status": {}}}
+        spec = {
+            "group": kind.group,
+            "scope": "Namespaced",
+            "names": {"kind": kind.kind, "plural": kind.plural, "singular": kind.kind.lower()},
+            "versions": [version | {"schema": schema}],
+        }
+        world.create(CRD, {"metadata": {"name": f"{kind.plural}.{kind.group}"}, "spec": spec})
+
+
 def complaint(world: World, event: Event) -> str | None:
     """What must never be: two heads, or two workers in one place, that are not on their way out."""
     if event.storage != ("", "pods"):
         return None
-    alive = [pod for pod in world.objects(POD) if "deletionTimestamp" not in pod["metadata"]]
+    ray = (pod for pod in world.objects(POD) if "ray.io/cluster" in _labels(pod))
+    alive = [pod for pod in ray if "deletionTimestamp" not in pod["metadata"]]
     twice = [slot for slot, count in Counter(map(_slot, alive)).items() if count > 1]
     return f"two pods for {twice}" if twice else None
 

@@ -24,6 +24,7 @@ from tests.examples import manifests
 
 PARTITIONS = 3
 SHAPE = Shape(partitions=PARTITIONS)
+DEFINITIONS = tuple(definitions())  # made once: it takes longer than many a scenario
 
 
 class Telling:
@@ -65,7 +66,7 @@ class SimulatedTransport:
 
 def begin(world: World) -> None:
     """Have the kinds of Ray, nodes, and one replica of every service."""
-    for definition in definitions():
+    for definition in DEFINITIONS:
         world.create(CRD, definition)
     world.nodes.add(4)
     world.start("watcher-1", lambda seat: Watcher(seat.means, seat.kube, Task(partitions=PARTITIONS)))

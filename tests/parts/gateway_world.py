@@ -169,7 +169,7 @@ class World:
         gateway = Gateway(means, transport, Setup(**(values | changes)))
         running = asyncio.ensure_future(gateway.run())
         try:
-            await eventually("the gateway owns all", lambda: _owns(gateway), limit_seconds=LIMIT_SECONDS)
+            await eventually("the gateway works", lambda: _works(gateway), limit_seconds=LIMIT_SECONDS)
             yield gateway
         finally:
             gateway.stop()
@@ -177,8 +177,8 @@ class World:
             await transport.close()
 
 
-async def _owns(gateway: Gateway) -> bool | None:
-    return True if gateway.plane.owner.held else None
+async def _works(gateway: Gateway) -> bool | None:
+    return True if gateway.answering and gateway.plane.owner.held else None
 
 
 def token_auth(name: str = "") -> AuthOptions:

@@ -82,13 +82,12 @@ def native(folder: pathlib.Path, port: int, config: str) -> Native:
 
 
 def settings(listen: str, data: str) -> str:
-    """The configuration of a server: what it acknowledged survives its death, and a whole object fits in a message."""
+    """The configuration of a server as we ship it: whole objects fit in a message, the disk is synced in due time."""
     return f"""
 listen: "{listen}"
 max_payload: 8MB
 jetstream {{
   store_dir: "{data}"
-  sync_interval: always
 }}
 """
 

@@ -1,15 +1,18 @@
 """What services rely on in the gateway: with the stub and with a real Ray it says and does the same."""
 
 import asyncio
+import json
 import secrets
 from typing import Any
 
 import pytest
+from nats.aio.client import Client
 
 from manta_common.dashboard import calls
 from manta_common.errors import AlreadyExists, Conflict, NotFound
 from tests.contract.gateway.conftest import CLUSTER, StubHead
 from tests.parts.gateway_world import World, token_auth
+from tests.parts.nats import Nats
 from tests.parts.ray import LocalRay
 
 
@@ -126,3 +129,13 @@ async def test_a_head_that_goes_and_comes_back_without_its_jobs(world: World, he
     assert forgotten.trouble.since > silent.trouble.since
     await world.dashboards.submit(submission(name, "echo again"))
     await world.said(name, status="SUCCEEDED")
+
+
+async def test_the_tools_of_nats_find_it(world: World, own_nats: Nats) -> None:
+    client = Client()
+    await client.connect(own_nats.url)
+    answer = await client.request(f"$SRV.INFO.{calls.SERVICE}", b"", timeout=10)
+    await client.close()
+    found = {endpoint["name"]: endpoint["subject"] for endpoint in json.loads(answer.data)["endpoints"]}
+    assert found["submit"] == "manta.v1.call.dashboard.submit"
+    assert found.keys() >= {"get", "list", "stop", "delete", "logs", "get-applications", "put-applications", "version"}

@@ -1,5 +1,6 @@
 """Every implementation of `Kube` passes this suite. A new one joins by an entry in IMPLEMENTATIONS."""
 
+import asyncio
 import random
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +17,10 @@ from manta_common.kinds import CRD, NAMESPACE
 from manta_common.kube.client import connect
 from manta_common.kube.protocol import Kube
 from manta_common.kube.settings import KubeSettings
+from manta_embedded.store.admission_quota import Quotas
+from manta_embedded.store.controllers.plane import Controllers
 from manta_embedded.store.kube import EmbeddedKube
+from manta_embedded.store.schema.custom import CustomResources
 from manta_embedded.store.store import Store
 from tests.contract.kube.objects import WIDGET, Object, is_served, widget_definition
 from tests.parts.cluster import Cluster
@@ -71,14 +75,32 @@ def _real(cluster: Cluster) -> MakeKube:
 
 
 def _embedded() -> MakeKube:
-    """One store for one test, with any number of clients."""
+    """One store with its controllers for one test, with any number of clients."""
     store = Store(SystemClock(), random.Random(0), epoch=datetime.now(UTC))
+    store.admissions += [CustomResources(), Quotas(store)]
+    controllers = Controllers(store)
 
     @asynccontextmanager
     async def opened(settings: KubeSettings) -> AsyncIterator[Kube]:
+        working = asyncio.create_task(_work(store, controllers))
         yield EmbeddedKube(store, settings)
+        working.cancel()
+        await asyncio.wait([working])
 
     return opened
+
+
+async def _work(store: Store, controllers: Controllers) -> None:
+    """Let the controllers do what there is to do after every change."""
+    changed = asyncio.Event()
+    leave = store.subscribe(lambda _: changed.set())
+    try:
+        while True:
+            changed.clear()
+            controllers.settle()
+            await changed.wait()
+    finally:
+        leave()
 
 
 async def _serve_widgets(kube: Kube) -> None:

@@ -10,7 +10,8 @@ from manta_cluster_reconciler import status
 from manta_cluster_reconciler.conditions import Failure
 from manta_cluster_reconciler.observed import Observed, observed
 from manta_cluster_reconciler.policies.refusals import Refusal
-from manta_common.api.raycluster import RayClusterStatus
+from manta_common.api.meta import Condition
+from manta_common.api.raycluster import HeadInfo, RayClusterStatus
 from tests.examples.example import Json
 from tests.unit.manta_cluster_reconciler.scenes import (
     NOW,
@@ -23,6 +24,12 @@ from tests.unit.manta_cluster_reconciler.scenes import (
     terminating,
     worker,
 )
+
+
+def true_conditions(*types: str) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(type=type_, status="True", reason=type_, message="", last_transition_time=NOW) for type_ in types
+    )
 
 
 def told(seen: Observed, failure: Failure | None = None) -> RayClusterStatus:
@@ -137,13 +144,24 @@ def test_what_is_worth_a_write(change: dict[str, Any], differs: bool) -> None:
     assert status.differs(before, msgspec.structs.replace(before, **change)) == differs
 
 
-def test_the_number_of_running_pods_alone_is_written_once_a_second() -> None:
-    before = RayClusterStatus(last_update_time=NOW, state="")
-    counted = msgspec.structs.replace(before, ready_worker_replicas=3)
-    assert status.due_at(before, counted, NOW) == NOW + timedelta(seconds=1)
-    assert status.due_at(before, counted, NOW + timedelta(seconds=5)) == NOW + timedelta(seconds=5)
-    assert status.due_at(before, msgspec.structs.replace(counted, state="ready"), NOW) == NOW
-    assert status.due_at(RayClusterStatus(), counted, NOW) == NOW
+@pytest.mark.parametrize(
+    ("change", "waits"),
+    [
+        pytest.param({"ready_worker_replicas": 3}, True, id="a number of pods"),
+        pytest.param({"head": HeadInfo(pod_ip="10.0.0.1")}, True, id="the head's address"),
+        pytest.param({"state": "ready"}, False, id="not the state"),
+        pytest.param({"desired_worker_replicas": 3}, False, id="not what is wanted"),
+        pytest.param({"conditions": true_conditions("HeadPodReady")}, True, id="whether the head is ready"),
+        pytest.param({"conditions": true_conditions("ReplicaFailure")}, False, id="not a failure"),
+    ],
+)
+def test_what_is_written_at_most_once_a_second(change: dict[str, Any], waits: bool) -> None:
+    before = RayClusterStatus(last_update_time=NOW)
+    after = msgspec.structs.replace(before, **change)
+    assert status.due_at(before, after, NOW) == (NOW + timedelta(seconds=1) if waits else NOW)
+    later = NOW + timedelta(seconds=5)
+    assert status.due_at(before, after, later) == later
+    assert status.due_at(RayClusterStatus(), after, NOW) == NOW
 
 
 def test_a_patch_removes_what_is_gone_and_names_its_version() -> None:

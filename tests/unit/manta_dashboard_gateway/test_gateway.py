@@ -13,6 +13,7 @@ from manta_common.keys import Key
 from manta_common.partitions import partition_of
 from manta_dashboard_gateway.gateway import Gateway
 from manta_dashboard_gateway.pace import Pace
+from manta_dashboard_gateway.rounds import Limits
 from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
 from tests.parts.eventually import eventually
 from tests.parts.gateway_world import LIMIT_SECONDS, PARTITIONS, QUICK, World, ago, token_auth
@@ -349,6 +350,21 @@ async def test_bad_dashboards_cost_their_own_clusters_only(
         assert time.monotonic() - began < 1.0
         states = [poll.dashboard.course.failures > 0 for poll in gateway.polls]
         assert sorted(states) == [False] + [True] * 60
+
+
+async def test_a_stop_waits_for_no_dashboard_and_says_nothing_of_it(
+    world: World, stub_dashboard: StubDashboard
+) -> None:
+    [name] = stub_dashboard.add(1, LONG)
+    async with world.gateway(limits=Limits(one_seconds=30)):
+        await world.cluster("ray", stub_dashboard.dashboard_url)
+        await world.job("job", "ray", name)
+        before = await world.said("job", status="RUNNING")
+        stub_dashboard.misbehave(Hang())
+        await asked(stub_dashboard, "GET /api/jobs/{id}", 1)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert await world.report("job") == before
 
 
 async def test_nothing_is_left_behind(world: World, stub_dashboard: StubDashboard, hung: StubDashboard) -> None:

@@ -32,7 +32,7 @@ def failing(times: int) -> Course:
 )
 def test_the_delay_fits_the_course(course: Course, new: bool, settled: bool, seconds: float) -> None:
     assert delay_seconds(PACE, course, new=new, settled=settled, chance=0) == seconds
-    assert delay_seconds(PACE, course, new=new, settled=settled, chance=1) == pytest.approx(0.8 * seconds)
+    assert delay_seconds(PACE, course, new=new, settled=settled, chance=1) == pytest.approx(0.9 * seconds)
 
 
 def test_the_first_question_is_spread_unless_it_is_urgent() -> None:

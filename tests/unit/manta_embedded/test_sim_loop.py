@@ -188,3 +188,16 @@ def test_an_error_in_a_callback_ends_the_run() -> None:
 
     with pytest.raises(ZeroDivisionError):
         run(main())
+
+
+def test_who_waits_by_spinning_gets_on() -> None:
+    """A millionth of a second passes in the real world too while somebody asks again and again what time it is."""
+
+    async def main() -> None:
+        until = loop().time() + 2.5e-6
+        for _ in itertools.count():
+            if loop().time() >= until:
+                return
+            await asyncio.sleep(0)
+
+    run(main(), limits=Limits(steps=10_000))

@@ -5,7 +5,6 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from manta_common.api.meta import ObjectMeta
 from manta_common.bus.channel import Channel, word_of
 from manta_common.bus.packing import Poison
 from manta_common.bus.protocol import Batch, Bus, Message
@@ -203,6 +202,6 @@ def _told(source: Source[Any], message: Message) -> _Told:
 
 
 def _seen(word: str, held: Held[Any]) -> Seen:
-    metadata = getattr(held.object, "metadata", None)
-    terminating = isinstance(metadata, ObjectMeta) and metadata.deletion_timestamp is not None
+    metadata = getattr(held.object, "metadata", None)  # of any shape: services keep no more of it than they need
+    terminating = getattr(metadata, "deletion_timestamp", None) is not None
     return Seen(kind=word, key=held.key, uid=held.uid, version=held.version, terminating=terminating)

@@ -18,6 +18,7 @@ from manta_common.errors import Conflict, MantaError, NotCaughtUp, Rejected, Thr
 
 K = TypeVar("K", bound=Hashable)
 Outcome = Literal["done", "conflict", "not_caught_up", "retry", "throttled", "rejected", "late", "crashed"]
+ROUNDED_SECONDS = 2e-6  # what two datetimes have lost; before its time a recheck would find nothing to do
 log = logging.getLogger(__name__)
 
 
@@ -74,7 +75,7 @@ class Worker(Generic[K]):
 
     def recheck(self, key: K, at: datetime) -> None:
         """There will be something to do for this key at a time of the API server's clock, at the latest."""
-        self._later(key, (at - self._now()).total_seconds())
+        self._later(key, (at - self._now()).total_seconds() + ROUNDED_SECONDS)
 
     async def run(self) -> None:
         """Work until cancelled; passes that run then are cancelled too."""

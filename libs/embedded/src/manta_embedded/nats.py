@@ -22,7 +22,6 @@ max_payload: 8MB
 pid_file: "{folder}/nats.pid"
 jetstream {{
   store_dir: "{folder}/data"
-  sync_interval: always
 }}
 """
 

@@ -51,6 +51,9 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
     redis_cleanup: Annotated[
         bool, _kuberay(env.OPERATOR_REDIS_CLEANUP, "Clusters with Redis get the finalizer for its cleanup.")
     ] = True
+    resync_seconds: Annotated[
+        int, _kuberay(env.OPERATOR_REQUEUE_SECONDS, "How often children that are not watched are looked at; 0: never.")
+    ] = 600
     default_container_envs: Annotated[
         _Objects, Meta(description="Variables that Ray containers get.", extra={"expected": _OBJECTS})
     ] = ()
@@ -93,5 +96,6 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
             ray=ray,
             random_pod_delete=self.random_pod_delete,
             redis_cleanup=self.redis_cleanup,
+            resync_seconds=self.resync_seconds,
             in_flight=self.in_flight,
         )

@@ -22,6 +22,7 @@ from manta_cluster_reconciler.actions import (
     Phase,
     Recheck,
     Tell,
+    changes_anything,
 )
 from manta_cluster_reconciler.conditions import Failure
 from manta_cluster_reconciler.memory import Remembered
@@ -135,6 +136,8 @@ class Executor:
                 self._remember_refusal(errand, action)
                 raise
             results.append(Result(place, action))
+            if changes_anything(action):
+                log.info("action was carried out", extra=_logged(action))
 
         return run
 
@@ -156,7 +159,6 @@ class Executor:
                 self._note(errand, action)
             case _:
                 assert_never(action)
-        log.info("action was carried out", extra=_logged(action))
 
     async def _create_pod(self, errand: Errand, action: CreatePod) -> None:
         """Create a pod; under a name that is taken only the very same pod counts, else the next life is tried."""
@@ -164,7 +166,10 @@ class Executor:
             await self._writes.create(errand.item, POD, action.body, into=Pod)
         except AlreadyExists as error:
             name = name_of(action)
-            found = await self._writes.kube.get(POD, errand.key(name), Pod)
+            try:
+                found = await self._writes.kube.get(POD, errand.key(name), Pod)
+            except NotFound:
+                raise Conflict(f"pod {name} went in between") from error
             if not is_same_pod(found.metadata, action.body):
                 errand.known.take(name)
                 raise Conflict(f"pod name {name} is taken by another pod") from error

@@ -26,7 +26,11 @@ class Remembered:
 
     def is_current(self, cluster: RayCluster, time: float, *, fresh_seconds: float = FRESH_SECONDS) -> bool:
         """Whether what was fetched still counts: the cluster is as it was, and it is not long ago."""
-        return self._generation == cluster.metadata.generation and time - self._asked_at < fresh_seconds
+        return self._generation == cluster.metadata.generation and self.age(time) < fresh_seconds
+
+    def age(self, time: float) -> float:
+        """How many seconds ago it was asked for."""
+        return time - self._asked_at
 
     def begin(self, cluster: RayCluster, time: float) -> None:
         """Everything is to be asked for again."""

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from manta_cluster_reconciler.memory import FRESH_SECONDS, Memories, Remembered, without_values
 from manta_cluster_reconciler.observed import Fetched, Found, Observed, observed
 from manta_cluster_reconciler.policies.needs import Need, needs, needs_policies
@@ -39,6 +37,7 @@ class Observer:
 
     def __init__(self, kube: Kube, memories: Memories[Item], rules: Rules) -> None:
         self._kube, self._memories, self._rules = kube, memories, rules
+        self._fresh_seconds = min(FRESH_SECONDS, rules.resync_seconds) if rules.resync_seconds > 0 else FRESH_SECONDS
 
     def glance(self, view: View, item: Item) -> Observed | None:
         """What the feed alone shows of a cluster; None when there is none."""
@@ -49,23 +48,24 @@ class Observer:
         pods, services = view.of(PODS).find("cluster", item.key), view.of(SERVICES).find("cluster", item.key)
         return observed(cluster, pods, services, memory=memory)
 
-    async def complete(self, item: Item, seen: Observed) -> Observed:
-        """The same with what no feed shows; asked for when the cluster has changed or it is long ago."""
-        fetched = await self._fetched(self._memories.of(item, seen.cluster), seen.cluster)
-        return msgspec.structs.replace(seen, fetched=fetched)
-
-    async def _fetched(self, known: Remembered, cluster: RayCluster) -> Fetched:
+    async def fetch(self, item: Item, cluster: RayCluster) -> Fetched:
+        """What no feed shows; asked for when the cluster has changed or it is long ago."""
+        known = self._memories.of(item, cluster)
+        wanted = {(kind.name, name): (kind, name) for kind, name in needs(cluster, self._rules)}
         time = self._memories.time()
-        seconds = CERTIFICATE_SECONDS if has_tls(cluster, self._rules.ray) else FRESH_SECONDS
-        if known.is_current(cluster, time, fresh_seconds=seconds):
+        if self._is_known(known, cluster, time) and known.objects.keys() >= wanted.keys():
             return known.fetched(fresh=False)
         namespace = cluster.metadata.namespace
-        wanted = needs(cluster, self._rules)
-        objects = {(kind.name, name): await self._get(namespace, (kind, name)) for kind, name in wanted}
+        objects = {ref: await self._get(namespace, need) for ref, need in wanted.items()}
         policies = await self._policies(cluster) if needs_policies(self._rules) else {}
         known.begin(cluster, time)
         known.objects, known.policies = objects, policies
         return known.fetched(fresh=True)
+
+    def _is_known(self, known: Remembered, cluster: RayCluster, time: float) -> bool:
+        """Whether what was fetched still counts; what is needed may change with labels, without a new generation."""
+        seconds = CERTIFICATE_SECONDS if has_tls(cluster, self._rules.ray) else self._fresh_seconds
+        return known.is_current(cluster, time, fresh_seconds=seconds)
 
     async def _get(self, namespace: str, need: Need) -> Found | None:
         """One object; of a Secret no more than which keys it has."""

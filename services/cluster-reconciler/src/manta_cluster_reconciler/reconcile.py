@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
+
 from manta_cluster_reconciler import status
 from manta_cluster_reconciler.actions import changes_anything
 from manta_cluster_reconciler.conditions import Failure
@@ -12,13 +14,13 @@ from manta_cluster_reconciler.execute import Errand, Executor, Ledger, Undone
 from manta_cluster_reconciler.gauges import Gauges
 from manta_cluster_reconciler.memory import Memories
 from manta_cluster_reconciler.observe import CLUSTERS, PODS, SERVICES, Observer, cluster_keys
-from manta_cluster_reconciler.observed import Observed
+from manta_cluster_reconciler.observed import Fetched, Observed
 from manta_cluster_reconciler.policies.refusals import Refusal, refusal
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.labels import CLUSTER, NODE_TYPE
 from manta_common.api.meta import ObjectMeta
 from manta_common.api.raycluster import RayCluster
-from manta_common.errors import Retry
+from manta_common.errors import NotCaughtUp, Retry
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.kinds import POD, RAYCLUSTER, SERVICE
@@ -98,20 +100,36 @@ class ClusterService:
 
     async def _serve(self, item: Item, view: View, seen: Observed) -> None:
         """Close the gap. The status follows at once after a failure, else when the view shows what was done."""
-        seen = await self._observer.complete(item, seen)
+        known, fetched = self._memories.of(item, seen.cluster), await self._observer.fetch(item, seen.cluster)
+        seen = self._again(item, view, seen, fetched)
+        self._look_again(item, seen)
         phases = decide(seen, self._rules, self.now())
         acts = any(changes_anything(action) for phase in phases for action in phase)
         if acts:
             await self._sight.ensure(item, view)
         try:
-            await self._executor.carry_out(Errand(item, seen.cluster, self._memories.of(item, seen.cluster)), phases)
+            await self._executor.carry_out(Errand(item, seen.cluster, known), phases)
         except Undone as undone:
+            known.doubt()  # what stood in the way may be something that no feed shows
             await self._report(item, seen, undone.failure)
             raise undone.error from undone
         if not acts:
             await self._report(item, seen, None)
         elif not self.plane.fence.is_holding(item):
             self.recheck(item, self._kube.now() + AGAIN)  # no feed will tell of what was done
+
+    def _again(self, item: Item, view: View, seen: Observed, fetched: Fetched) -> Observed:
+        """The cluster with what was fetched, and with what has come in the meantime."""
+        now = self._observer.glance(view, item) if fetched.fresh else seen
+        if now is None or now.cluster is not seen.cluster:
+            raise NotCaughtUp("the cluster has changed while its children were looked at")
+        return msgspec.structs.replace(now, fetched=fetched)
+
+    def _look_again(self, item: Item, seen: Observed) -> None:
+        """What no feed shows is asked for again after a while, if there is such a thing; every pass must say so."""
+        if seen.fetched.objects and self._rules.resync_seconds > 0:
+            age = self._memories.of(item, seen.cluster).age(self._memories.time())
+            self.recheck(item, self._kube.now() + timedelta(seconds=max(0.0, self._rules.resync_seconds - age)))
 
     async def _report(self, item: Item, seen: Observed, failure: Failure | None) -> None:
         """Write the status if something that readers care for has changed."""

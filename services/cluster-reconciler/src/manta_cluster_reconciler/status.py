@@ -26,7 +26,7 @@ COUNTS: Final = (
 )
 # KubeRay does not compare the others: they are brought up to date when one of these changes.
 COMPARED: Final = ("state", "reason", "endpoints", "head", "conditions", *COUNTS)
-PAUSE: Final = timedelta(seconds=1)  # between two writes in which nothing but the number of running pods changes
+PAUSE: Final = timedelta(seconds=1)  # between two writes by which the cluster has come to nothing
 
 
 def blocked(observed: Observed) -> str:
@@ -82,10 +82,8 @@ def differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:
 
 
 def due_at(before: RayClusterStatus, after: RayClusterStatus, now: datetime) -> datetime:
-    """When to write: at once, but the number of running workers alone at most once a second while it changes."""
-    told = [field for field in COMPARED if getattr(before, field) != getattr(after, field)]
-    small = set(told) <= {"ready_worker_replicas", "available_worker_replicas"} and after.state != READY
-    if not small or before.last_update_time is None:
+    """When to write: at once where the cluster has come to something, else at most once a second while pods start."""
+    if _milestones(before) != _milestones(after) or before.last_update_time is None:
         return now
     return max(now, before.last_update_time + PAUSE)
 
@@ -105,6 +103,12 @@ def refusal_patch(after: RayClusterStatus, version: str) -> dict[str, Any]:
     told = to_builtins(after)
     fields = ("conditions", "observedGeneration", "lastUpdateTime")
     return {"metadata": {"resourceVersion": version}, "status": {name: told[name] for name in fields}}
+
+
+def _milestones(status_: RayClusterStatus) -> tuple[object, ...]:
+    """What others wait for: the state, what is wanted, and which conditions hold; the head's may come and go."""
+    true = {known.type for known in status_.conditions if known.status == "True"}
+    return status_.state, status_.desired_worker_replicas, true - {reasons.HEAD_READY}
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

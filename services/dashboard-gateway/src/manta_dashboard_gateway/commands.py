@@ -1,7 +1,9 @@
 """Answers to calls: each with a deadline, equal questions asked once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -76,20 +78,15 @@ class Commands:
         known = self._answers.find(place, max_age_seconds=question.max_age_seconds)
         if known:
             return msgspec.structs.replace(known[0], age_seconds=known[1])
-
-        async def ask() -> calls.JobDetails:
-            return await api.job(dashboard.command, question.job_id, question.limit_seconds)
-
+        ask = partial(api.job, dashboard.command, question.job_id, question.limit_seconds)
         details = await self._flight.run(("get", *place), ask)
         self._answers.put(place, details)
         return details
 
     async def _list(self, dashboard: Dashboard, question: calls.AboutCluster) -> calls.Jobs:
-        async def ask() -> calls.Jobs:
-            found = await api.jobs(dashboard.command, question.limit_seconds)
-            return calls.Jobs(tuple(msgspec.structs.replace(one, message="") for one in found.values()))
-
-        return await self._flight.run(("list", dashboard.target.uid), ask)
+        ask = partial(api.jobs, dashboard.command, question.limit_seconds)
+        found = await self._flight.run(("list", dashboard.target.uid), ask)
+        return calls.Jobs(tuple(msgspec.structs.replace(one, message="") for one in found.values()))
 
     async def _stop(self, dashboard: Dashboard, question: calls.AboutJob) -> calls.Stopped:
         self._answers.drop((dashboard.target.uid, question.job_id))
@@ -101,17 +98,12 @@ class Commands:
         return calls.Deleted()
 
     async def _logs(self, dashboard: Dashboard, question: calls.LogRange) -> calls.Log:
-        async def ask() -> calls.Log:
-            limit_seconds, job_id = question.limit_seconds, question.job_id
-            return await api.log(dashboard.command, job_id, limit_seconds, start=question.start, tail=question.tail)
-
-        equal = ("logs", dashboard.target.uid, question.job_id, question.start, question.tail)
-        return await self._flight.run(equal, ask)
+        start, tail = question.start, question.tail
+        ask = partial(api.log, dashboard.command, question.job_id, question.limit_seconds, start=start, tail=tail)
+        return await self._flight.run(("logs", dashboard.target.uid, question.job_id, start, tail), ask)
 
     async def _applications(self, dashboard: Dashboard, question: calls.AboutCluster) -> calls.Applications:
-        async def ask() -> calls.Applications:
-            return await api.applications(dashboard.command, question.limit_seconds)
-
+        ask = partial(api.applications, dashboard.command, question.limit_seconds)
         return await self._flight.run(("applications", dashboard.target.uid), ask)
 
     async def _deploy(self, dashboard: Dashboard, question: calls.ServeConfig) -> calls.Deployed:
@@ -119,9 +111,7 @@ class Commands:
         return calls.Deployed()
 
     async def _version(self, dashboard: Dashboard, question: calls.AboutCluster) -> calls.Version:
-        async def ask() -> calls.Version:
-            return await api.version(dashboard.command, question.limit_seconds)
-
+        ask = partial(api.version, dashboard.command, question.limit_seconds)
         return await self._flight.run(("version", dashboard.target.uid), ask)
 
 
@@ -135,18 +125,12 @@ def _question(call: Call[Q, Any], body: bytes) -> Q:
     return question
 
 
-class _deadline:  # noqa: N801  it is used like a function
+@asynccontextmanager
+async def _deadline(question: Question) -> AsyncIterator[None]:
     """A block that ends with Unreachable when the question's time is up."""
-
-    def __init__(self, question: Question) -> None:
-        self._timeout, self._question = asyncio.timeout(question.limit_seconds), question
-
-    async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
-
-    async def __aexit__(self, *error: Any) -> None:
-        try:
-            await self._timeout.__aexit__(*error)
-        except TimeoutError as late:
-            text = f"the dashboard of {self._question.cluster} did not answer in {self._question.limit_seconds:g} s"
-            raise Unreachable(text) from late
+    try:
+        async with asyncio.timeout(question.limit_seconds):
+            yield
+    except TimeoutError as error:
+        text = f"the dashboard of {question.cluster} did not answer in {question.limit_seconds:g} s"
+        raise Unreachable(text) from error

@@ -25,7 +25,7 @@ from manta_dashboard_gateway.dashboards import Dashboards
 from manta_dashboard_gateway.follow import Followed, followed
 from manta_dashboard_gateway.pace import Pace
 from manta_dashboard_gateway.places import Target, Ways
-from manta_dashboard_gateway.polls import Polls, Times
+from manta_dashboard_gateway.polls import Poll, Polls, Times
 from manta_dashboard_gateway.publisher import Place, Publisher
 from manta_dashboard_gateway.ray.dashboard import Dashboard
 from manta_dashboard_gateway.ray.transport import Transport
@@ -43,6 +43,7 @@ from manta_dashboard_gateway.seen import (
 from manta_dashboard_gateway.telemetry import GatewayMetrics
 
 NAME = "dashboard-gateway"
+LOOK_SECONDS = 0.1
 # The pollers are not bounded here, so that hung dashboards cannot fill it: the transport bounds requests by lanes.
 UNBOUNDED = WorkerPace(concurrency=1_000_000, longest_delay_seconds=5)
 log = logging.getLogger(__name__)
@@ -77,23 +78,29 @@ class Gateway:
         shape = Shape(partitions=self._setup.partitions, times=self._setup.times, pace=UNBOUNDED)
         self.plane = Plane(means, self, shape, wide=Wide(sources=SOURCES, marks=self._marks_of))
         self.commands = Commands(lambda: self.plane.everywhere, self.dashboards, answers)
+        self._changed: set[Key] = set()  # clusters of which the feed showed something since they were last looked at
         self._orphans: set[Place[Any]] = set()
+        self._stopping = False
+        self.answering = False
         self._watch()
 
     async def run(self) -> None:
         """Work until `stop`."""
-        await self._means.bus.serve(SERVICE, self.commands.verbs())
         async with asyncio.TaskGroup() as group:
-            sweeping = group.create_task(self._sweep_for_ever())
+            beside = [group.create_task(self._answer_calls()), group.create_task(self._sweep_for_ever())]
             await self.plane.run()
-            sweeping.cancel()
+            for task in beside:
+                task.cancel()
 
     def stop(self) -> None:
-        """Hand everything over, and let `run` return."""
+        """Hand everything over, and let `run` return; no dashboard is waited for, however slow it is."""
+        self._stopping = True
+        self._transport.give_up()
         self.plane.stop()
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A cluster is about itself."""
+        self._changed.add(held.key)
         return [held.key]
 
     def passed(self, ended: PassEnded[Item]) -> None:
@@ -103,16 +110,15 @@ class Gateway:
         """Poll a cluster if it is due; see to it that what was said before is still to be seen."""
         if self.plane.view_of(item) is None:
             raise NotCaughtUp("the view is not whole yet")
-        view = self.plane.everywhere
-        wanted = self._followed(view, item)
-        if not wanted:
-            self.polls.forget(item.key)
+        poll = self._poll(item)
+        if poll is None:
             return
-        poll = self.polls.follow(self.dashboards.of(view, item.key), wanted, item.partition)
         late_seconds = self.polls.late_seconds(poll)
         if late_seconds >= 0:
             self.metrics.late(late_seconds)
-            await self.polls.ask(poll, view)
+            await self.polls.ask(poll, self.plane.everywhere)
+        if self._stopping:
+            raise NotCaughtUp("what a dashboard said to somebody who was leaving does not count")
         if self.polls.is_unsaid(poll, self.plane.everywhere):
             self.plane.require(item)
             await self.polls.say(poll, self.plane.everywhere)
@@ -145,6 +151,19 @@ class Gateway:
         clock, pace = self._means.clock, self._setup.pace
         return Dashboard(target, self._transport, pace=pace, clock=clock, tell=self.metrics.asked)
 
+    def _poll(self, item: Item) -> Poll | None:
+        """The poll of a cluster as the feed wants it; it is worked out anew only when the feed showed something."""
+        known = self.polls.find(item.key, item.partition)
+        if known and item.key not in self._changed:
+            return known
+        self._changed.discard(item.key)
+        view = self.plane.everywhere
+        wanted = self._followed(view, item)
+        if wanted:
+            return self.polls.follow(self.dashboards.of(view, item.key), wanted, item.partition)
+        self.polls.forget(item.key)
+        return None
+
     def _followed(self, view: View, item: Item) -> Followed:
         """What is to be followed of a cluster, if it stands in this partition."""
         cluster = view.of(CLUSTERS).held(item.key)
@@ -157,7 +176,10 @@ class Gateway:
     def _marks_of(self, word: str, held: Held[Any], view: View) -> Iterable[Key]:
         """The cluster that an object of any partition is about, if that cluster stands in the partition of the view."""
         cluster = self._cluster_of(word, held)
-        return [cluster] if cluster and view.of(CLUSTERS).held(cluster) else []
+        if cluster is None or view.of(CLUSTERS).held(cluster) is None:
+            return []
+        self._changed.add(cluster)
+        return [cluster]
 
     def _cluster_of(self, word: str, held: Held[Any]) -> Key | None:
         if word == JOBS.word:
@@ -169,6 +191,19 @@ class Gateway:
             job = self.plane.everywhere.of(JOBS).get(held.key)
             return job.cluster if job else None
         return held.key
+
+    async def _answer_calls(self) -> None:
+        """Answer calls as soon as all clusters are known; until then other replicas do."""
+        while not self._knows_all():
+            await self._means.clock.sleep(LOOK_SECONDS)
+        await self._means.bus.serve(SERVICE, self.commands.verbs())
+        self.answering = True
+
+    def _knows_all(self) -> bool:
+        try:
+            return self.plane.everywhere is not None
+        except NotCaughtUp:
+            return False
 
     async def _sweep_for_ever(self) -> None:
         while True:

@@ -8,7 +8,8 @@ from manta_dashboard_gateway.config import Config
 from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.gateway import Gateway, Setup
 from manta_dashboard_gateway.places import BY_PROXY
-from manta_dashboard_gateway.ray.transport import Limits, Transport
+from manta_dashboard_gateway.ray.lanes import Limits
+from manta_dashboard_gateway.ray.transport import Transport
 
 ABOUT = "The only one that speaks HTTP to Ray: polls dashboards, says on the bus what changed, and answers calls."
 

@@ -14,7 +14,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     usual_seconds: float = 3.0
     new_seconds: float = 0.5
     longest_seconds: float = 30.0
-    jitter: float = 0.2
+    jitter: float = 0.1
     tolerated_failures: int = 3
 
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ from manta_dashboard_gateway.rounds import Limits, Rounds
 from manta_dashboard_gateway.sayings import Said, is_about, job_report, serve_report
 from manta_dashboard_gateway.seen import JOB_REPORTS, SERVE_REPORTS
 
+T = TypeVar("T")
 Answers = Cache[tuple[str, str], JobDetails]  # by cluster uid and job id
 
 
@@ -70,6 +71,11 @@ class Polls:
     def __iter__(self) -> Iterator[Poll]:
         return iter(list(self._polls.values()))
 
+    def find(self, cluster: Key, partition: int) -> Poll | None:
+        """What is known of a cluster that was followed in this partition."""
+        poll = self._polls.get(cluster)
+        return poll if poll and poll.partition == partition else None
+
     def forget(self, cluster: Key) -> None:
         """Ask this cluster no more."""
         self._polls.pop(cluster, None)
@@ -103,10 +109,9 @@ class Polls:
 
     async def say(self, poll: Poll, view: View) -> None:
         """Make the stream show what is known of a cluster."""
-        saying = (
-            self._publisher.say(place, uid, report, shown=_shown(view, place)) for place, uid, report in _words(poll)
+        await _all(
+            [self._publisher.say(place, uid, report, shown=_shown(view, place)) for place, uid, report in _words(poll)]
         )
-        await _all(saying)
         poll.unsaid = False
 
     def is_unsaid(self, poll: Poll, view: View) -> bool:
@@ -116,7 +121,7 @@ class Polls:
     async def _recall(self, poll: Poll, view: View) -> None:
         """What was said before, by whomever: trouble goes on since it began, and what Ray said last is kept."""
         unknown = [job for job in poll.followed.jobs if job not in poll.jobs]
-        recalling = (self._publisher.recall(_job_place(job), _shown(view, _job_place(job))) for job in unknown)
+        recalling = [self._publisher.recall(_job_place(job), _shown(view, _job_place(job))) for job in unknown]
         uid = poll.dashboard.target.uid
         for job, report in zip(unknown, await _all(recalling), strict=True):
             if report and is_about(report, job, uid):
@@ -168,10 +173,12 @@ def _shown(view: View, place: Place[Any]) -> int:
     return held.version if held and held.partition == place.partition else -1
 
 
-async def _all(work: Any) -> list[Any]:
+async def _all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """Everything at once; when something failed, the first error, after all have ended."""
+    if len(work) == 1:  # as it mostly is: no need for a task
+        return [await work[0]]
     found = await asyncio.gather(*work, return_exceptions=True)
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-    return found
+    errors = [one for one in found if isinstance(one, BaseException)]
+    if errors:
+        raise errors[0]
+    return [one for one in found if not isinstance(one, BaseException)]

@@ -68,6 +68,20 @@ def test_what_cannot_be_changed_is_deleted_last_first_and_the_pods_wait() -> Non
     assert isinstance(halt, Halt)
 
 
+def test_a_cluster_that_is_no_gang_any_more_loses_its_objects() -> None:
+    plain = cluster(groups({"groupName": "small", "replicas": 2}))
+    found = decided(plain, WORKLOADS, stored(sized(2), WORKLOADS))
+    assert [one.kind.kind for one in found if isinstance(one, Delete)] == ["PodGroup", "Workload"]
+    assert decided(plain, WORKLOADS) == []
+    assert decided(plain, WORKLOADS, stored(sized(2), WORKLOADS, ownerReferences=[])) == []
+
+
+def test_a_label_that_cannot_be_read_stops_the_cluster() -> None:
+    labels = {"volcano.sh/network-topology-mode": "hard", "volcano.sh/network-topology-highest-tier-allowed": "top"}
+    [action] = decided(cluster(labels=labels), VOLCANO)
+    assert isinstance(action, Halt)
+
+
 def test_somebody_elses_object_stops_the_cluster() -> None:
     [action] = decided(sized(2), VOLCANO, stored(sized(2), VOLCANO, ownerReferences=[]))
     assert isinstance(action, Halt)

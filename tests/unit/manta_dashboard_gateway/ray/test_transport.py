@@ -17,7 +17,8 @@ from manta_dashboard_gateway.pace import Pace
 from manta_dashboard_gateway.places import Target
 from manta_dashboard_gateway.ray import api
 from manta_dashboard_gateway.ray.dashboard import Dashboard
-from manta_dashboard_gateway.ray.transport import Limits, TooLarge, Transport
+from manta_dashboard_gateway.ray.lanes import Limits
+from manta_dashboard_gateway.ray.transport import TooLarge, Transport
 from tests.parts.gateway_world import Secrets
 from tests.parts.ports import free_ports
 from tests.parts.stub_dashboard import StubDashboard
@@ -256,9 +257,12 @@ async def test_without_a_token_nobody_is_asked(
     assert not stub.calls
 
 
-async def test_a_token_is_shown_nowhere(guarded: Dashboard, secrets: Secrets, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_token_is_shown_nowhere(
+    stub: StubDashboard, guarded: Dashboard, secrets: Secrets, caplog: pytest.LogCaptureFixture
+) -> None:
     secrets.put("ray", "1", auth_token="hunter2")
-    with caplog.at_level(0), pytest.raises(Unauthorised) as refused:
+    stub.misbehave(Fail(403, "Forbidden: hunter2 is no token of mine"))
+    with caplog.at_level(0), pytest.raises(Unauthorised, match=r"\*\*\* is no token of mine") as refused:
         await ask(guarded)
     assert "hunter2" not in f"{refused.value!r} {guarded.last_error} {caplog.text}"
 

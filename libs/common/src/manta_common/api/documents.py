@@ -30,7 +30,7 @@ def without_nulls(value: Any) -> Any:
 
 def merge_patch(before: Any, after: Any) -> dict[str, Any]:
     """What turns one plain object into the other by a merge patch: nulls where something is gone, lists as wholes."""
-    changed = {name: None for name in before if name not in after}
+    changed: dict[str, Any] = {name: None for name in before if name not in after}
     for name, value in after.items():
         old = before.get(name)
         if old != value:

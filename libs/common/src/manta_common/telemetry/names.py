@@ -46,6 +46,10 @@ BREAKER_STATES = ("closed", "half_open", "open")
 CACHE_RESULTS = ("hit", "miss", "shared")
 FOLLOWED = ("clusters", "jobs")
 REPORT_OUTCOMES = ("published", "unchanged", "conflict", "buried")
+POLICIES = ("DeleteSelf", "DeleteCluster", "DeleteWorkers")
+DELETION_STATES = ("pending", "due")
+DELETION_OUTCOMES = ("done", "failed")
+CLEANUP_OUTCOMES = ("done", "failed", "forced")
 
 PASSES = counter(
     "manta_passes_total",
@@ -178,6 +182,30 @@ DASHBOARD_CACHE = counter(
 DASHBOARD_CONNECTIONS = gauge("manta_dashboard_connections", "Open connections to dashboards.")
 DASHBOARD_REPORTS = counter(
     "manta_dashboard_reports_total", "Reports by what became of them.", Label("outcome", REPORT_OUTCOMES)
+)
+
+DELETIONS_PENDING = gauge(
+    "manta_deletions_pending",
+    "RayJobs by what is deleted of them next; `due` ones should be gone already.",
+    Label("policy", POLICIES),
+    Label("state", DELETION_STATES),
+)
+DELETIONS = counter(
+    "manta_deletions_total",
+    "Deletions after the end of RayJobs; a `failed` one is tried again.",
+    Label("policy", POLICIES),
+    Label("outcome", DELETION_OUTCOMES),
+)
+DELETION_LATE_SECONDS = histogram(
+    "manta_deletion_late_seconds",
+    "How much later than due deletions were done.",
+    Label("policy", POLICIES),
+    bounds=_LONG,
+)
+REDIS_CLEANUPS = counter(
+    "manta_redis_cleanups_total",
+    "Deleted RayClusters that were let go, by how their clean-up in Redis ended.",
+    Label("outcome", CLEANUP_OUTCOMES),
 )
 
 BUS_PUBLISHES = counter(

@@ -29,9 +29,19 @@ class SimulatedNats:
         self.connections: list[SimulatedBus] = []
 
     def wipe(self) -> None:
-        """Lose everything, as a NATS does whose disk was wiped; every connection is lost and made again."""
+        """Lose everything, as a NATS does whose disk was wiped."""
         for stream in (self.stream, *self.buckets.values()):
             stream.wipe()
+        self.restart()
+
+    def lose_tail(self, seconds: float) -> None:
+        """Lose the last words, as a NATS does whose machine lost power."""
+        for stream in (self.stream, *self.buckets.values()):
+            stream.lose_tail(seconds)
+        self.restart()
+
+    def restart(self) -> None:
+        """Every connection is lost and made again."""
         for connection in tuple(self.connections):
             connection.blink()
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from email.utils import formatdate
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from manta_common.keys import Key
 from manta_common.kinds import Kind
 from manta_common.kube.clock import ServerClock
@@ -15,8 +17,10 @@ from manta_embedded.sim.history import History, reason
 from manta_embedded.sim.repeats import Ledger
 from manta_embedded.sim.troubles import WRITES, Script, Storm, Trouble
 from manta_embedded.sim.ways import SimulatedWays
+from manta_embedded.store.bodies import encoded
 from manta_embedded.store.errors import StatusError
 from manta_embedded.store.kube import Call, EmbeddedKube
+from manta_embedded.store.objects import Obj
 from manta_embedded.store.store import Store
 
 T = TypeVar("T")
@@ -138,6 +142,12 @@ class SimulatedKube(EmbeddedKube):
     def now(self) -> datetime:
         """The API server's time as this service knows it from its answers."""
         return self._line.clock.now()
+
+    def _decode(self, kind: Kind, obj: Obj, into: type[T]) -> T:
+        """Whoever takes raw objects, as the watcher does, has no use for managedFields, which take long to work out."""
+        if into is msgspec.Raw:
+            return self._codec.decode(kind, encoded(obj, managed=False), into)
+        return super()._decode(kind, obj, into)
 
     async def delete(self, kind: Kind, key: Key, *, uid: str, grace_seconds: int | None = None) -> None:
         """Delete the object with this uid."""

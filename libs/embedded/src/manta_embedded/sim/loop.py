@@ -19,6 +19,7 @@ from manta_embedded.sim.errors import Deadlock, OutOfSteps, OutOfTime
 
 T = TypeVar("T")
 STALE_TIMERS = 1000
+BUSY_STEPS, BUSY_SECONDS = 1000, 1e-6  # so many callbacks at one moment take so long: who waits by spinning gets on
 log = logging.getLogger(__name__)
 
 
@@ -88,7 +89,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._timers: list[tuple[float, int, _Step]] = []
         self._numbers, self._now, self._most_timers = itertools.count(), 0.0, STALE_TIMERS
         self._held: dict[Lane, None] = {}
-        self.steps = 0
+        self.steps, self._busy_at = 0, BUSY_STEPS
 
     def time(self) -> float:
         """Seconds of virtual time since the loop was made."""
@@ -174,6 +175,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
             step.lane.backlog.append(step)
             return
         self.steps += 1
+        if self.steps >= self._busy_at:
+            self._now, self._busy_at = self._now + BUSY_SECONDS, self.steps + BUSY_STEPS
         step.context.run(step.callback, *step.arguments)
 
     def _next(self) -> _Step:
@@ -193,7 +196,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
             heapq.heappop(self._timers)
         if not self._timers:
             raise Deadlock(f"nothing is ready and no timer is set at {self._now:.3f} s; {self._waiting()}")
-        self._now = max(self._now, self._timers[0][0])
+        if self._timers[0][0] > self._now:
+            self._now, self._busy_at = self._timers[0][0], self.steps + BUSY_STEPS
         if self._now > self._limits.seconds:
             raise OutOfTime(f"virtual time ran out after {self._limits.seconds:g} s; {self._waiting()}")
         while self._timers and self._timers[0][0] <= self._now:

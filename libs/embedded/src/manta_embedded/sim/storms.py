@@ -60,6 +60,13 @@ def wipe_nats(world: World, service: SimulatedService, chance: random.Random) ->
     world.nats.wipe()
 
 
+def lose_power(world: World, service: SimulatedService, chance: random.Random) -> None:
+    """NATS' machine loses power, and with it what was not on its disk yet."""
+    seconds = chance.choice([0.1, 1.0, 10.0])
+    world.history.tell("nats", f"loses the last {seconds} s")
+    world.nats.lose_tail(seconds)
+
+
 def lag(world: World, service: SimulatedService, chance: random.Random) -> None:
     """A service sees the stream late, many changes as one."""
     service.lag(chance.choice([3.0, 8.0]), chance.choice([0.05, 0.5, 3.0]))
@@ -92,6 +99,7 @@ STRIKES: tuple[Strike, ...] = (
     lose_nats,
     blink,
     wipe_nats,
+    lose_power,
     lag,
     deceive,
     step_clock,

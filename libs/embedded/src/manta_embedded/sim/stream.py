@@ -2,6 +2,7 @@
 
 import heapq
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +13,7 @@ from manta_common.errors import Conflict
 
 LARGEST_BODY = 8 * 1024 * 1024
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+SYNC_SECONDS = 120.0  # what is younger may not be on the disk yet
 
 
 class Stream:
@@ -25,6 +27,7 @@ class Stream:
         self._ends: list[tuple[float, int, str]] = []
         self._expires_at: dict[str, float] = {}
         self._listeners: dict[Callable[[], None], None] = {}
+        self._unsynced: deque[tuple[float, str, Message | None, float | None]] = deque()  # what stood there before
 
     def write(self, message: Message, expect: int | None, ttl_seconds: float | None) -> int:
         """Store a message under the next sequence; Conflict when the subject's last one is not the expected."""
@@ -34,6 +37,7 @@ class Stream:
         if expect is not None and expect != (before.sequence if before else 0):
             raise Conflict(f"{message.subject} is not at {expect}")
         self.last += 1
+        self._unsynced.append((self._clock.monotonic(), message.subject, before, self._expires_at.get(message.subject)))
         self.remove(message.subject)
         self._messages[message.subject] = Message(
             subject=message.subject, body=message.body, sequence=self.last, headers=dict(message.headers)
@@ -70,6 +74,22 @@ class Stream:
         self.created_at = EPOCH + timedelta(seconds=self._clock.monotonic(), microseconds=self.life)
         self._messages.clear()
         self._expires_at.clear()
+        self._unsynced.clear()
+        self.notify()
+
+    def lose_tail(self, seconds: float) -> None:
+        """Lose what was written last, as a NATS does whose machine lost power before its disk was synced."""
+        since = self._clock.monotonic() - seconds
+        while self._unsynced and self._unsynced[-1][0] >= since:
+            _, subject, before, expires_at = self._unsynced.pop()
+            self.remove(subject)
+            self.last -= 1
+            if before:
+                self._messages[subject] = before
+            if before and expires_at is not None:
+                self._expires_at[subject] = expires_at
+                heapq.heappush(self._ends, (expires_at, before.sequence, subject))
+        self._messages = dict(sorted(self._messages.items(), key=lambda item: item[1].sequence))
         self.notify()
 
     @property
@@ -98,6 +118,8 @@ class Stream:
             yield message
 
     def _expire(self) -> None:
+        while self._unsynced and self._unsynced[0][0] < self._clock.monotonic() - SYNC_SECONDS:
+            self._unsynced.popleft()
         while self._ends and (self._ends[0][0] <= self._clock.monotonic() or self._is_stale(*self._ends[0])):
             expires_at, sequence, subject = heapq.heappop(self._ends)
             if not self._is_stale(expires_at, sequence, subject):

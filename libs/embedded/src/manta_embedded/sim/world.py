@@ -23,9 +23,11 @@ from manta_embedded.sim.nodes import Nodes
 from manta_embedded.sim.service import Build, Ground, SimulatedService
 from manta_embedded.sim.submitters import Submitters
 from manta_embedded.sim.ways import Latency
+from manta_embedded.store.admission_quota import Quotas
 from manta_embedded.store.changes import Event
 from manta_embedded.store.deletion import Deletion
 from manta_embedded.store.objects import Obj
+from manta_embedded.store.schema.custom import CustomResources
 from manta_embedded.store.store import Store
 from manta_embedded.store.writers import Writer
 
@@ -35,8 +37,12 @@ Check = Callable[[Event], str | None]
 
 
 class Climate(msgspec.Struct, frozen=True, kw_only=True):
-    """How a world is, apart from what happens in it."""
+    """How a world is, apart from what happens in it.
 
+    Without `validation` custom resources are defaulted and pruned by their schemas, but not refused.
+    """
+
+    validation: bool = False
     latency: Latency = Latency()
     limits: Limits = Limits()
 
@@ -50,6 +56,8 @@ class World:
         self._changed = asyncio.Event()
         self.history = History(loop.time, self._changed.set)
         self.store = Store(self.clock, random.Random(f"{seed}/store"))
+        shaping = CustomResources(validate=climate.validation, cel=climate.validation)
+        self.store.admissions += [shaping, Quotas(self.store)]
         self.nats = SimulatedNats(self.clock, random.Random(f"{seed}/nats"))
         self.controllers = SteppedControllers(self.store, loop, self.history, random.Random(f"{seed}/controllers"))
         self.dashboards = Dashboards(self.store, self.history, random.Random(f"{seed}/dashboards"))

@@ -25,7 +25,10 @@ SERVICE = {
 def defaulted(storage: tuple[str, str], obj: Obj) -> Obj:
     """An object with the defaults of its kind, which every write brings; its writer holds them."""
     complete = DEFAULTED.get(storage)
-    return complete(obj) if complete else obj
+    if complete is None:
+        return obj
+    found = complete(obj)
+    return obj if found == obj else found  # so that what did not change is still the same object
 
 
 def started(storage: tuple[str, str], obj: Obj) -> Obj:

@@ -12,7 +12,7 @@ from manta_embedded.store.shapes import Shape
 
 UPDATERS = 10  # more are told as one
 ANCIENT = "ancient-changes"
-DEEPEST = 16
+DEEPEST = 48
 NAMING = ("name", "namespace", "uid", "creationTimestamp", "generation", "resourceVersion", "managedFields", "selfLink")
 UNHELD: Fields = frozenset(
     [("f:apiVersion",), ("f:kind",), ("f:metadata",), *(("f:metadata", f"f:{name}") for name in NAMING)]

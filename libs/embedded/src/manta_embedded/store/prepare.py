@@ -1,5 +1,6 @@
 """What the server makes of an object before it is stored: metadata that is not the writer's, parts that are kept."""
 
+import operator
 from typing import Any
 
 import msgspec
@@ -36,18 +37,24 @@ def typed(served: Served, body: Any) -> Obj:
     if (version, name) != (kind.api_version, kind.kind):
         word = version.rpartition("/")[2]
         raise errors.bad_request(f'{name} in version "{word}" cannot be handled as a {kind.kind}')
-    return {**without_nulls(body), "apiVersion": kind.api_version, "kind": kind.kind}
+    if body.get("apiVersion") and body.get("kind"):
+        return body
+    return {**body, "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+def cleaned(served: Served, body: Any) -> Any:
+    """A body without nulls; a custom resource may have them."""
+    return body if served.custom else without_nulls(body)
 
 
 def without_nulls(value: Any) -> Any:
     """A value of a built-in kind, for which null is the same as nothing; itself where it has none."""
     if isinstance(value, dict):
         found = {name: without_nulls(child) for name, child in value.items() if child is not None}
-        same = len(found) == len(value) and all(found[name] is value[name] for name in found)
-        return value if same else found
+        return value if len(found) == len(value) and all(map(_is, found.values(), value.values())) else found
     if isinstance(value, list):
         items = [without_nulls(item) for item in value]
-        return value if all(one is other for one, other in zip(items, value, strict=True)) else items
+        return value if all(map(_is, items, value)) else items
     return value
 
 
@@ -145,6 +152,7 @@ def is_same(old: Obj, new: Obj) -> bool:
     return {**before, **_ALWAYS_NEW} == {**after, **_ALWAYS_NEW}
 
 
+_is = operator.is_
 _NOTHING = object()
 _ALWAYS_NEW = {"resourceVersion": "", "managedFields": None}
 

@@ -1,6 +1,6 @@
 """How a write changes who holds which fields."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from manta_embedded.store.fieldsets import Path
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.managers import ManagedFields, Manager, Managers, Update
 from manta_embedded.store.objects import EMPTY, Obj, metadata
+from manta_embedded.store.validation import WRITABLE
 from manta_embedded.store.writers import Writer
 
 Change = tuple[Obj | None, Obj]  # what is there, and what is given for it
@@ -54,8 +55,9 @@ def by_updater(served: Served, writer: Writer, time: str, change: Change, subres
         if before is None:
             before = EMPTY if served.custom else BLANKS.get(served.kind.plural, BLANK)
         ignored = _ignored(served, subresource)
+        was, becomes = _changed_parts(before, new)
         return held.updated(
-            Update(old=before, new=new, shape=served.shape, manager=manager, time=time, ignored=ignored)
+            Update(old=was, new=becomes, shape=served.shape, manager=manager, time=time, ignored=ignored)
         )
 
     return Write(subresource, track, touches)
@@ -89,6 +91,21 @@ def _held(old: Obj | None, stated: Any) -> ManagedFields:
     if old is None:
         return ManagedFields({})
     found: ManagedFields = old["metadata"]["managedFields"]
+    return found
+
+
+def _changed_parts(old: Obj, new: Obj) -> tuple[Obj, Obj]:
+    """What of an object is not the same any more; only that is kept until someone asks who holds it."""
+    parts = [part for part in {**old, **new} if part != "metadata" and old.get(part) is not new.get(part)]
+    before, after = metadata(old), metadata(new)
+    named = [part for part in WRITABLE if before.get(part) is not after.get(part)]
+    return _only(old, parts, named), _only(new, parts, named)
+
+
+def _only(obj: Obj, parts: Sequence[str], named: Sequence[str]) -> Obj:
+    meta = metadata(obj)
+    found = {part: obj[part] for part in parts if part in obj}
+    found["metadata"] = {part: meta[part] for part in named if part in meta}
     return found
 
 

@@ -8,6 +8,7 @@ from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import Obj, at_path
 from manta_embedded.store.schema import faults, metadata
 
+WRITABLE = ("labels", "annotations", "ownerReferences", "finalizers")  # the server keeps the rest of the metadata
 IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"
 CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -31,7 +32,11 @@ def creation_causes(served: Served, obj: Obj) -> list[Cause]:
 
 def update_causes(served: Served, old: Obj, new: Obj) -> list[Cause]:
     """What is wrong with a change of an object."""
-    return [*metadata.update_causes(served, old, new), *_content_causes(served, new, old)]
+    causes = list(_content_causes(served, new, old))
+    before, after = old["metadata"], new["metadata"]
+    if any(before.get(field) != after.get(field) for field in WRITABLE):
+        causes = [*metadata.update_causes(served, old, new), *causes]
+    return causes
 
 
 def _content_causes(served: Served, obj: Obj, old: Obj | None) -> Iterator[Cause]:
@@ -69,7 +74,7 @@ def _frozen_causes(obj: Obj, old: Obj, parts: tuple[str, ...]) -> Iterator[Cause
 
 
 def _pod_causes(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    if old is not None and _fixed(old["spec"]) != _fixed(obj["spec"]):
+    if old is not None and old["spec"] != obj["spec"] and _fixed(old["spec"]) != _fixed(obj["spec"]):
         yield faults.forbidden("spec", POD_TEXT)
 
 

@@ -2,13 +2,13 @@
 
 import random
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import msgspec
 
 from manta_common.keys import Key
-from manta_common.kinds import CRD, NAMESPACE, SERVICE
+from manta_common.kinds import CRD, NAMESPACE, POD, SERVICE
 from manta_common.kube.protocol import Apply, JsonPatch, MergePatch, Patch
 from manta_embedded.store import (
     applicable,
@@ -26,6 +26,7 @@ from manta_embedded.store import (
 from manta_embedded.store.addresses import Addresses
 from manta_embedded.store.admission import Admission, Review
 from manta_embedded.store.buckets import Bucket
+from manta_embedded.store.commons import Commons
 from manta_embedded.store.deletion import Deletion
 from manta_embedded.store.errors import Cause, StatusError
 from manta_embedded.store.kinds import Served
@@ -59,10 +60,12 @@ class Writing:
 
     def __init__(self, ground: Ground, addresses: Addresses) -> None:
         self._ground, self._addresses = ground, addresses
+        self._second = (datetime.min.replace(tzinfo=UTC), "")
+        self._commons = Commons()
 
     def create(self, served: Served, namespace: str, body: Obj, writer: Writer) -> Obj:
         """Create an object."""
-        given = prepare.typed(served, body)
+        given = prepare.typed(served, prepare.cleaned(served, body))
         return self._create(served, namespace, given, tracking.by_updater(served, writer, self._time(), (None, EMPTY)))
 
     def update(self, served: Served, key: Key, body: Obj, writer: Writer, *, subresource: str = "") -> Obj:
@@ -71,7 +74,7 @@ class Writing:
         old = self._existing(served, key)
         if subresource == "scale":
             return self._rescale(served, old, body, writer)
-        given = prepare.typed(served, body)
+        given = prepare.typed(served, prepare.cleaned(served, body))
         if served.custom and not metadata(given).get("resourceVersion"):
             raise errors.unconditional(served, key.name)
         write = tracking.by_updater(served, writer, self._time(), (old, given), subresource)
@@ -124,7 +127,7 @@ class Writing:
         self._refuse(served, key.name, list(applicable.null_causes(new, served.shape)) if served.custom else [])
         if old is None:
             return self._create(served, key.namespace, new, write)
-        return self._change(served, old, new, write)
+        return self._change(served, old, prepare.cleaned(served, new), write)
 
     def _create(self, served: Served, namespace: str, given: Obj, write: Write) -> Obj:
         self._check_namespace(served, namespace, metadata(given).get("name", ""))
@@ -132,6 +135,8 @@ class Writing:
         name = obj["metadata"].get("name", "")
         self._refuse(served, name, validation.creation_causes(served, obj))
         obj = defaults.defaulted(served.storage, obj)
+        if served.storage == (POD.group, POD.plural):
+            obj = self._commons.pod(obj)
         held = write.track(None, obj)
         key = Key(namespace if served.kind.namespaced else "", name)
         obj = self._admitted(Review(operation="CREATE", served=served, key=key, new=self._started(served, obj)))
@@ -158,14 +163,18 @@ class Writing:
         self._refuse(served, name, validation.update_causes(served, old, new))
         if prepare.is_same(old, new) and not write.touches:
             return old
-        new = with_metadata(new, generation=prepare.next_generation(served, old, new))
-        new = with_metadata(new, managedFields=write.track(old, new))
+        held = write.track(old, new)
+        new = with_metadata(new, generation=prepare.next_generation(served, old, new), managedFields=held)
         if deletion.is_due(served, new):
             return self._ground.commit(served, key, new, None)
         return self._ground.commit(served, key, old, new)
 
     def _time(self) -> str:
-        return text_of(self._ground.now())
+        """The time as text; one text serves all writes of a second."""
+        now = self._ground.now().replace(microsecond=0)
+        if now != self._second[0]:
+            self._second = (now, text_of(now))
+        return self._second[1]
 
     def _existing(self, served: Served, key: Key) -> Obj:
         found = self._ground.bucket(served.storage).find(key)
@@ -190,7 +199,7 @@ class Writing:
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = self._free_name(served, meta)
         meta["uid"] = naming.new_uid(self._ground.rng)
-        meta["creationTimestamp"] = text_of(self._ground.now())
+        meta["creationTimestamp"] = self._time()
         if served.generation:
             meta["generation"] = 1
         return {**obj, "metadata": meta}

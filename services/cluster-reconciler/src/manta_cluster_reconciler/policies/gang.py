@@ -4,22 +4,32 @@ from typing import Any
 
 from manta_cluster_reconciler.actions import Action, Create, Delete, Halt, Patch, Phase
 from manta_cluster_reconciler.observed import Found, Observed
-from manta_cluster_reconciler.policies.needs import kind_of
+from manta_cluster_reconciler.policies.needs import kind_of, workload_needs
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.annotations import POD_GROUP_FINALIZER
+from manta_common.kinds import Kind
+from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.schedulers.gangs import gang_changes, gang_objects, is_stale
 
 
 def phases(observed: Observed, rules: Rules) -> list[Phase]:
     """One object after the other; while one is made anew, nothing that follows is done."""
-    wanted = gang_objects(observed.cluster, rules.ray)
-    stale = [found for body in wanted if (found := _found(observed, body)) and is_stale(body, found)]
-    if stale:
-        # The last one made refers to those before it.
+    try:
+        wanted = gang_objects(observed.cluster, rules.ray)
+    except Unbuildable as error:
+        return [[Halt(message=str(error))]]
+    if any((found := _found(observed, body)) and is_stale(body, found) for body in wanted):
         again = Halt(message="objects of the batch scheduler are made anew: their spec cannot be changed")
-        bodies = reversed([body for body in wanted if _found(observed, body)])
-        return [*([_delete(observed, body)] for body in bodies), [again]]
+        return [*_deleted(observed), [again]]
+    if not wanted and rules.ray.gates.workload_scheduling:
+        return _deleted(observed)
     return [_actions(observed, body) for body in wanted]
+
+
+def _deleted(observed: Observed) -> list[Phase]:
+    """Delete what Kubernetes' own gang scheduling has of a cluster; what refers to others first."""
+    found = [(kind, observed.fetched.get(kind, name)) for kind, name in reversed(workload_needs(observed.cluster))]
+    return [[_delete(kind, one)] for kind, one in found if one and _is_owned(observed, one)]
 
 
 def _actions(observed: Observed, wanted: dict[str, Any]) -> list[Action]:
@@ -35,12 +45,10 @@ def _actions(observed: Observed, wanted: dict[str, Any]) -> list[Action]:
     return [Patch(kind=kind_of(wanted), name=metadata["name"], body=changes, version=version)] if changes else []
 
 
-def _delete(observed: Observed, wanted: dict[str, Any]) -> Action:
-    found = _found(observed, wanted)
-    assert found is not None
+def _delete(kind: Kind, found: Found) -> Action:
     metadata = found["metadata"]
-    held = POD_GROUP_FINALIZER if POD_GROUP_FINALIZER in metadata.get("finalizers", ()) else ""
-    return Delete(kind=kind_of(wanted), name=metadata["name"], uid=metadata["uid"], finalizer=held)
+    held = POD_GROUP_FINALIZER if POD_GROUP_FINALIZER in (metadata.get("finalizers") or ()) else ""
+    return Delete(kind=kind, name=metadata["name"], uid=metadata["uid"], finalizer=held)
 
 
 def _found(observed: Observed, wanted: dict[str, Any]) -> Found | None:

@@ -1,5 +1,6 @@
 """Which objects must be asked for by name before a cluster is decided on, because no feed shows them."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from manta_common.kinds import (
 )
 from manta_common.ray import certificates, claims, rbac
 from manta_common.ray.cluster import (
+    Unbuildable,
     has_embedded_storage,
     has_tls,
     is_autoscaling,
@@ -100,5 +102,16 @@ def _certificates(cluster: RayCluster, rules: Rules) -> Iterator[Need]:
 
 
 def _gang(cluster: RayCluster, rules: Rules) -> Iterator[Need]:
-    for made in gang_objects(cluster, rules.ray):
-        yield kind_of(made), made["metadata"]["name"]
+    """What the batch scheduler has; with Kubernetes' own also what a cluster has left over that is no gang any more."""
+    if rules.ray.gates.workload_scheduling:
+        yield from workload_needs(cluster)
+        return
+    with contextlib.suppress(Unbuildable):  # then there is nothing to look for; the policy says why
+        for made in gang_objects(cluster, rules.ray):
+            yield kind_of(made), made["metadata"]["name"]
+
+
+def workload_needs(cluster: RayCluster) -> list[Need]:
+    """The objects of Kubernetes' own gang scheduling, in the order in which they are made."""
+    name = cluster.metadata.name
+    return [(WORKLOAD, name), (WORKLOAD_PODGROUP, names.workload_pod_group(name))]

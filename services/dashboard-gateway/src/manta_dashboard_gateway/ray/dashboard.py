@@ -1,6 +1,7 @@
 """One cluster's dashboard: one poll and one command at a time, and how it goes with it."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from manta_dashboard_gateway.places import Target
 from manta_dashboard_gateway.ray.transport import Answer, Request, Transport
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 Tell = Callable[[str, str, float], None]  # call, outcome, seconds
 
 
@@ -62,7 +64,11 @@ class Dashboard:
         return answer
 
     def _answered(self) -> None:
+        if self.course.broken:
+            log.info("dashboard answers again", extra={"cluster": str(self.target.cluster)})
         self.course, self.last_error = self.course.answered(), ""
 
     def _failed(self, error: MantaError) -> None:
-        self.course, self.last_error = self.course.failed(self._pace), str(error)
+        before, self.course, self.last_error = self.course, self.course.failed(self._pace), str(error)
+        if self.course.broken and not before.broken:
+            log.warning("dashboard does not answer", extra={"cluster": str(self.target.cluster), "error": str(error)})

@@ -8,31 +8,23 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from manta_common.config import Secret
 from manta_common.dashboard.calls import RAY_REFUSED
 from manta_common.errors import Refused, Unreachable
 from manta_common.kube.connection import Connection, Reach
+from manta_common.settings.values import HIDDEN
 from manta_dashboard_gateway.credentials import Credential, Credentials, Unauthorised
 from manta_dashboard_gateway.places import Target
-from manta_dashboard_gateway.ray.resolver import Resolver
+from manta_dashboard_gateway.ray.lanes import Lane, Limits
 
 TOKEN_HEADER = "X-Ray-Authorization"  # Ray's own, so that the API server's proxy keeps it
 MOST_BYTES = 10_000_000
 SHOWN_BYTES = 4096  # of an answer that is an error
 JSON = "application/json"
-KEPT_SECONDS = 45.0  # longer than the longest time between two polls
 
 
 class TooLarge(Unreachable):
     """An answer larger than we take."""
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a connection may take to be made, and how much is done at once."""
-
-    connect_seconds: float = 2.0
-    at_once: int = 512
-    wary_at_once: int = 64  # of those that have failed before
-    threads: int = 64
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,33 +53,6 @@ class Failure(Refused):
         self.text, self.content_type = text, content_type
 
 
-class Lane:
-    """Connections and turns for some of the dashboards, so that these cannot hold up the others."""
-
-    def __init__(self, at_once: int, limits: Limits) -> None:
-        self.turns = asyncio.Semaphore(at_once)
-        self._resolver = Resolver(min(at_once, limits.threads))
-        self._connector = aiohttp.TCPConnector(
-            limit=0, ttl_dns_cache=5, resolver=self._resolver, keepalive_timeout=KEPT_SECONDS
-        )
-        self.session = aiohttp.ClientSession(
-            connector=self._connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_seconds),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-        )
-
-    @property
-    def connections(self) -> int:
-        """How many are open; the library has no public way to tell."""
-        return len(self._connector._acquired) + sum(map(len, self._connector._conns.values()))
-
-    async def close(self) -> None:
-        """Close every connection."""
-        await self.session.close()
-        await self._resolver.close()
-
-
 class Transport:
     """Sends requests; one that failed before goes in a lane of its own kind."""
 
@@ -95,11 +60,21 @@ class Transport:
         self._credentials, self._api_server = credentials, api_server
         limits = limits or Limits()
         self._usual, self._wary = Lane(limits.at_once, limits), Lane(limits.wary_at_once, limits)
+        self._waiting: set[asyncio.Timeout] = set()
+        self._stopped = False
 
     async def close(self) -> None:
         """Close every connection."""
+        self.give_up()
         await self._usual.close()
         await self._wary.close()
+
+    def give_up(self) -> None:
+        """Let every request end now that is under way, as if its time were up, and begin no more."""
+        self._stopped = True
+        for waiting in self._waiting:
+            if not waiting.expired():
+                waiting.reschedule(0)
 
     @property
     def connections(self) -> int:
@@ -117,15 +92,24 @@ class Transport:
                 return await self._tried(lane, target, request)
 
     async def _tried(self, lane: Lane, target: Target, request: Request) -> Answer:
-        async with asyncio.timeout(request.limit_seconds):
-            credential = await self._credentials.of(target)
+        if self._stopped:
+            raise Unreachable("this gateway has stopped")
+        async with asyncio.timeout(request.limit_seconds) as waiting:
+            self._waiting.add(waiting)
             try:
-                return await self._exchange(lane, target, request, credential)
-            except Unauthorised:
-                renewed = await self._credentials.renewed(target, credential)
-                if renewed is None:
-                    raise
-                return await self._exchange(lane, target, request, renewed)
+                return await self._twice(lane, target, request)
+            finally:
+                self._waiting.discard(waiting)
+
+    async def _twice(self, lane: Lane, target: Target, request: Request) -> Answer:
+        credential = await self._credentials.of(target)
+        try:
+            return await self._exchange(lane, target, request, credential)
+        except (Unauthorised, aiohttp.ClientSSLError):
+            renewed = await self._credentials.renewed(target, credential)
+            if renewed is None:
+                raise
+            return await self._exchange(lane, target, request, renewed)
 
     async def _exchange(self, lane: Lane, target: Target, request: Request, credential: Credential) -> Answer:
         async with self._opened(lane, target, request, credential) as response:
@@ -133,7 +117,7 @@ class Transport:
                 raise Unreachable("the answer is packed, which was not asked for")
             if 200 <= response.status < 300:
                 return await _body(response, request.tail_bytes)
-            text = await _beginning(response)
+            text = _without(credential.token, await _beginning(response))
             raise _fault(response.status, text, response.content_type, through_api_server=not target.address)
 
     @contextlib.asynccontextmanager
@@ -217,6 +201,11 @@ async def _beginning(response: aiohttp.ClientResponse) -> str:
     while len(found) < SHOWN_BYTES and (piece := await response.content.read(SHOWN_BYTES)):
         found += piece
     return found.decode(errors="replace")
+
+
+def _without(token: Secret, text: str) -> str:
+    """A text of theirs without the token that we sent; what is said of it is logged and told."""
+    return text.replace(token.reveal(), HIDDEN) if token else text
 
 
 def _fault(code: int, text: str, content_type: str, *, through_api_server: bool) -> Refused | Unreachable:

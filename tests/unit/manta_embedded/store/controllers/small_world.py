@@ -95,7 +95,7 @@ class SmallWorld:
 
     def run_pod(self, name: str) -> None:
         """Have a pod run and be ready on a node."""
-        self.merge(POD, name, spec={"nodeName": "node"})
+        self.store.bind(self.key(POD, name), "node")
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": text_of(self.store.now())}
         self.merge(POD, name, "status", status={"phase": "Running", "conditions": [ready]})
 

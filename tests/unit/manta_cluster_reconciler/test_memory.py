@@ -1,0 +1,69 @@
+"""What is remembered between passes counts only for the cluster as it was, and holds no secret."""
+
+from datetime import timedelta
+
+from manta_cluster_reconciler.memory import FRESH_SECONDS, Memories
+from manta_cluster_reconciler.observed import Setback
+from manta_common.kinds import NETWORKPOLICY, ROLE, SECRET
+from tests.unit.manta_cluster_reconciler.scenes import NOW, cluster
+
+OF = cluster()
+
+
+class Time:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+
+def memories(time: Time) -> Memories[str]:
+    return Memories(lambda: time.now)
+
+
+def test_what_was_fetched_counts_until_the_cluster_changes_or_it_is_long_ago() -> None:
+    known = memories(Time()).of("a", OF)
+    assert not known.is_current(OF, 0)
+    known.begin(OF, 0)
+    assert known.is_current(OF, FRESH_SECONDS - 1)
+    assert not known.is_current(OF, FRESH_SECONDS)
+    assert not known.is_current(cluster(generation=2), 1)
+    known.doubt()
+    assert not known.is_current(OF, 1)
+
+
+def test_a_cluster_of_the_same_name_is_another_one() -> None:
+    found = memories(Time())
+    found.of("a", OF).take("name")
+    assert found.of("a", OF).memory().taken == {"name"}
+    assert found.of("a", cluster(uid="u-2")).memory().taken == frozenset()
+    found.forget("a")
+    assert len(found) == 0
+
+
+def test_what_is_made_or_deleted_is_known_without_asking() -> None:
+    known = memories(Time()).of("a", OF)
+    known.remember(ROLE, {"metadata": {"name": "r"}})
+    known.remember(NETWORKPOLICY, {"metadata": {"name": "n"}})
+    fetched = known.fetched(fresh=False)
+    assert fetched.get(ROLE, "r") == {"metadata": {"name": "r"}}
+    assert [policy["metadata"]["name"] for policy in fetched.policies] == ["n"]
+    known.drop(ROLE, "r")
+    known.drop(NETWORKPOLICY, "n")
+    assert known.fetched(fresh=False).get(ROLE, "r") is None
+    assert known.fetched(fresh=False).policies == ()
+
+
+def test_of_a_secret_only_the_keys_are_kept() -> None:
+    known = memories(Time()).of("a", OF)
+    known.remember(SECRET, {"metadata": {"name": "s"}, "data": {"auth_token": "aHVudGVyMg=="}})
+    assert known.fetched(fresh=False).get(SECRET, "s") == {"metadata": {"name": "s"}, "data": {"auth_token": ""}}
+
+
+def test_setbacks_are_counted_until_there_was_calm() -> None:
+    known = memories(Time()).of("a", OF)
+    for minutes in (0, 1, 30):
+        known.set_back("slot", NOW + timedelta(minutes=minutes))
+        if minutes == 1:
+            assert known.memory().setbacks["slot"].count == 2
+    assert known.memory().setbacks["slot"] == Setback(1, NOW + timedelta(minutes=30))
