@@ -15,7 +15,9 @@ from manta_common.keys import Key
 from manta_common.kube.client import Client, connect
 from manta_common.kube.settings import KubeSettings
 from manta_common.partitions import PARTITIONS, partition_of
-from manta_watcher.session import Session, Tally, Task
+from manta_watcher.session import Session, Task
+from manta_watcher.standing import StreamReplaced
+from manta_watcher.tally import Tally
 from manta_watcher.watched import WATCHED
 from tests.parts.control_plane import ControlPlane
 from tests.parts.eventually import eventually
@@ -71,7 +73,7 @@ class World:
         while True:
             self.tally.sessions += 1
             self.tally.whole = False
-            with suppress(ExceptionGroup):
+            with suppress(ExceptionGroup, StreamReplaced):
                 await Session(kube, bus, Task(namespaces=(self.namespace,)), self.tally).run()
 
     def create(self, kind: str, body: dict[str, Any]) -> None:

@@ -97,11 +97,9 @@ class World:
 
     def restore(self) -> None:
         """The usual processes run, and have settled the usual toys; what a test has left behind is removed."""
-        for name, process in list(self.processes.items()):
+        self.end(lambda name: name not in USUAL)
+        for process in self.processes.values():
             process.resume()
-            if name not in USUAL or not process.alive:
-                process.kill()
-                del self.processes[name]
         for name in (name for name in USUAL if name not in self.processes):
             self.start(name)
         self._remove_odd_ones()
@@ -109,10 +107,13 @@ class World:
         self.settles(2)
         self._noted = {name: process.log.stat().st_size for name, process in self.processes.items()}
 
-    def end(self) -> None:
-        """End all processes at once."""
-        for process in self.processes.values():
-            process.kill()
+    def end(self, which: Callable[[str], bool] = lambda _: True) -> None:
+        """End processes at once; those that have ended already are forgotten."""
+        for name, process in list(self.processes.items()):
+            if process.alive and which(name):
+                process.kill()
+            if not process.alive:
+                del self.processes[name]
 
     def want(self, count: int, toys: Iterable[str] = TOYS, **spec: Any) -> None:
         """These toys shall have so many parts."""

@@ -58,7 +58,7 @@ def begin(world: World, *, replicas: int = 1, rules: Rules = DEFAULT) -> None:
 
 def make(world: World, name: str, **group: Any) -> None:
     """A cluster with one worker group."""
-    manifest = manifests.cluster(manifests.worker(maxReplicas=20, **group), name=name)
+    manifest = manifests.cluster(manifests.worker(**{"maxReplicas": 20, **group}), name=name)
     world.create(RAYCLUSTER, manifest)
 
 

@@ -93,6 +93,41 @@ def test_workers_that_keep_failing_are_replaced_less_and_less_often() -> None:
     simulate(failing_workers)
 
 
+async def a_bystander(world: World) -> None:
+    """Every call is slow, a cluster of 400 grows, and another of ten does not wait for it."""
+    begin(world)
+    world.nodes.add(10)
+    make(world, "warm", replicas=0)
+    await world.until("it works", lambda: is_settled(world, "warm"))
+    world.service("clusters-1").slow_down(600, 0.2)
+    make(world, "large", replicas=400, maxReplicas=400)
+    await world.until("it grows", lambda: len(pods(world, "large")) > 20, limit_seconds=60)
+    make(world, "small", replicas=9)
+    seconds = await world.until("the bystander has its pods", lambda: len(pods(world, "small")) == 10, limit_seconds=60)
+    assert seconds < 3, "it waited"
+    assert len(pods(world, "large")) < 400, "there was nothing to wait for"
+
+
+def test_a_bystander_does_not_wait_for_a_large_cluster() -> None:
+    simulate(a_bystander)
+
+
+async def losing_one_of_three(world: World) -> None:
+    """One of three replicas dies for good while clusters grow; no pod is too many or too few."""
+    begin(world, replicas=3)
+    for name in "abcdef":
+        make(world, name, replicas=10)
+    await world.until("they grow", lambda: sum(len(pods(world, name)) for name in "abcdef") > 15, limit_seconds=60)
+    world.service("clusters-2").crash("for good", again_after_seconds=None)
+    for name in "abcdef":
+        await world.until(f"{name} is ready", functools.partial(is_settled, world, name), limit_seconds=120)
+    assert not world.repeats
+
+
+def test_the_loss_of_a_replica_costs_no_pod() -> None:
+    simulate(losing_one_of_three)
+
+
 async def through_a_storm(world: World) -> None:
     """Clusters are changed while everything goes wrong; then all is calm."""
     begin(world, replicas=2)

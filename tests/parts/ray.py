@@ -11,9 +11,10 @@ import urllib.request
 
 from tests.parts import keeper
 from tests.parts.ports import free_ports
-from tests.parts.process import Process, Unavailable
+from tests.parts.process import PartFailed, Process, Unavailable
 
 UP_LIMIT_SECONDS = 120
+START_TRIES = 3  # Ray gives up when its raylet is not there after 30 s, which on a busy machine it may need
 LONGEST_FOLDER = (
     42  # Ray keeps sockets under it, with about 65 characters of its own; a path of a socket has at most 107
 )
@@ -62,8 +63,15 @@ class LocalRay:
 
     def up(self) -> None:
         """Start it (again, with nothing that it knew before), and wait until its dashboard takes jobs."""
-        self._process.start()
-        self._process.wait_until("its dashboard takes jobs", self._takes_jobs, limit_seconds=UP_LIMIT_SECONDS)
+        for tries_left in reversed(range(START_TRIES)):
+            self._process.start()
+            try:
+                self._process.wait_until("its dashboard takes jobs", self._takes_jobs, limit_seconds=UP_LIMIT_SECONDS)
+            except PartFailed:
+                if self._process.alive or not tries_left:
+                    raise
+            else:
+                return
 
     def down(self) -> None:
         """End Ray, its workers and the jobs they run."""

@@ -1,8 +1,10 @@
 """The store and the API server make the same of the same object: of our manifests, and of what chance makes of them."""
 
+import contextlib
 import copy
 import functools
 import random
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,35 +19,50 @@ from tests.manifests.files import manifests
 from tests.parts.cluster import ApiError, Cluster
 
 Obj = dict[str, Any]
-BATCHES, CASES = 6, 25
-SPACE = "alike"
+BATCHES, CASES = 4, 25
 GIVEN = [one for one in manifests().values() if one.get("spec")]
 ODD: tuple[Any, ...] = (
     None, "", "x", "5", 0, -1, 2**40, 1.5, True, [], {}, [None], [{}], ["a", "a"], {"a": 1}, {"a": None}
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def both(kubernetes: Cluster) -> list[Api]:
+class Pair:
+    """Both APIs, with a namespace of the same name in each."""
+
+    def __init__(self, real: Api, embedded: Api, space: str) -> None:
+        self._apis, self._space = (real, embedded), space
+        for api in self._apis:
+            serve(api, ray_definitions())
+            api.create(NAMESPACE, "", {"metadata": {"name": space}})
+
+    def answers(self, kind: Kind, body: Obj, old: Obj | None = None) -> list[Any]:
+        """Of each the spec that was stored, or what was said against it."""
+        return [self._answer(api, kind, body, old) for api in self._apis]
+
+    def clear(self) -> None:
+        """Leave nothing behind."""
+        for api in self._apis:
+            api.delete(NAMESPACE, Key("", self._space))
+
+    def _answer(self, api: Api, kind: Kind, body: Obj, old: Obj | None) -> Any:
+        try:
+            if old is None:
+                return api.create(kind, self._space, body).get("spec")
+            made = api.create(kind, self._space, old)
+            place = Key(self._space, old["metadata"]["name"])
+            return api.update(kind, place, {**made, "spec": body["spec"]}).get("spec")
+        except ApiError as error:
+            return error.code, causes(error.status)
+
+
+@pytest.fixture
+def pair(kubernetes: Cluster) -> Iterator[Pair]:
     """Both APIs, serving our four kinds."""
-    found: list[Api] = [RealApi(kubernetes), EmbeddedApi()]
-    for api in found:
-        serve(api, ray_definitions())
-        api.create(NAMESPACE, "", {"metadata": {"name": SPACE}})
-    return found
-
-
-def answer(api: Api, kind: Kind, body: Obj, old: Obj | None = None) -> Any:
-    """The spec that was stored, or what was said against it."""
-    try:
-        if old is None:
-            return api.create(kind, SPACE, body).get("spec")
-        api.create(kind, SPACE, old)
-        place = Key(SPACE, old["metadata"]["name"])
-        current = api.get(kind, place)
-        return api.update(kind, place, {**current, "spec": body["spec"]}).get("spec")
-    except ApiError as error:
-        return error.code, causes(error.status)
+    real = RealApi(kubernetes)
+    with contextlib.closing(real):
+        found = Pair(real, EmbeddedApi(), f"alike-{secrets.token_hex(4)}")
+        yield found
+        found.clear()
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -79,29 +96,27 @@ def _spoil(chance: random.Random, holder: Any, key: Any) -> None:
         holder[key] = copy.deepcopy(chance.choice(ODD))
 
 
-@pytest.mark.parametrize("name", manifests())
-def test_a_manifest_of_ours_is_stored_alike(both: list[Api], name: str) -> None:
-    given = manifests()[name]
-    body = {**given, "metadata": {**given["metadata"], "namespace": SPACE}}
-    one, other = (answer(api, KINDS[given["kind"]], body) for api in both)
-    assert one == other
+def test_our_manifests_are_stored_alike(pair: Pair) -> None:
+    for name, given in manifests().items():
+        body = {**given, "metadata": {"name": name}}
+        one, other = pair.answers(KINDS[given["kind"]], body)
+        assert one == other, name
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_what_chance_makes_of_a_manifest_is_judged_alike(both: list[Api], batch: int) -> None:
+def test_what_chance_makes_of_a_manifest_is_judged_alike(pair: Pair, batch: int) -> None:
     chance = random.Random(batch)
     for case in range(CASES):
-        body = mutated(chance, chance.choice(GIVEN), f"chance-{batch}-{case}")
-        one, other = (answer(api, KINDS[body["kind"]], body) for api in both)
+        body = mutated(chance, chance.choice(GIVEN), f"chance-{case}")
+        one, other = pair.answers(KINDS[body["kind"]], body)
         assert one == other, body
 
 
 @pytest.mark.parametrize("batch", range(BATCHES, 2 * BATCHES))
-def test_a_change_by_chance_is_judged_alike(both: list[Api], batch: int) -> None:
+def test_a_change_by_chance_is_judged_alike(pair: Pair, batch: int) -> None:
     chance = random.Random(batch)
     for case in range(CASES):
-        old = copy.deepcopy(chance.choice(GIVEN))
-        old["metadata"] = {"name": f"change-{batch}-{case}"}
-        new = mutated(chance, old, old["metadata"]["name"])
-        one, other = (answer(api, KINDS[old["kind"]], new, old) for api in both)
+        old = {**chance.choice(GIVEN), "metadata": {"name": f"change-{case}"}}
+        new = mutated(chance, old, f"change-{case}")
+        one, other = pair.answers(KINDS[old["kind"]], new, old)
         assert one == other, new

@@ -131,6 +131,22 @@ async def test_a_head_that_goes_and_comes_back_without_its_jobs(world: World, he
     await world.said(name, status="SUCCEEDED")
 
 
+async def test_a_nats_that_lost_everything_is_told_again(
+    world: World, head: StubHead | LocalRay, own_nats: Nats
+) -> None:
+    name = job_id()
+    await world.job(name, "ray")
+    await world.dashboards.submit(submission(name, "sleep 600"))
+    before = await world.said(name, status="RUNNING")
+    await asyncio.to_thread(own_nats.wipe)
+    await world.cluster("ray", head.dashboard_url, auth=token_auth())  # the watcher's part
+    await world.job(name, "ray")
+    after = await world.said(name, status="RUNNING")
+    assert after.started_at == before.started_at
+    await world.dashboards.stop(about(name))
+    await world.said(name, status="STOPPED")
+
+
 async def test_the_tools_of_nats_find_it(world: World, own_nats: Nats) -> None:
     client = Client()
     await client.connect(own_nats.url)

@@ -308,13 +308,13 @@ async def test_replicas_share_the_clusters_and_take_over(
     world: World, nats: SimulatedNats, stub_dashboard: StubDashboard
 ) -> None:
     names = stub_dashboard.add(12, LONG)
-    async with world.gateway() as first:
+    async with world.gateway(sweep_seconds=0.1) as first:
+        for name in names:
+            await world.cluster(f"ray-{name}", stub_dashboard.dashboard_url)
+            await world.job(name, f"ray-{name}")
+        for name in names:
+            await world.said(name, status="RUNNING")
         async with world.gateway(SimulatedBus(nats)) as second:
-            for name in names:
-                await world.cluster(f"ray-{name}", stub_dashboard.dashboard_url)
-                await world.job(name, f"ray-{name}")
-            for name in names:
-                await world.said(name, status="RUNNING")
 
             async def shared() -> bool | None:
                 counts = len(list(first.polls)), len(list(second.polls))

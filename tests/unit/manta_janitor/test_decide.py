@@ -4,10 +4,9 @@ from typing import Any
 
 import msgspec
 
-from manta_common.api.meta import Condition
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
 from manta_janitor.decide import decide
-from manta_janitor.observed import Ended, JanitorSettings
+from manta_janitor.observed import Ended, JanitorSettings, Said
 from tests.unit.manta_janitor.test_endings import SHUTDOWN, THREE, after, cluster, job
 
 
@@ -15,11 +14,9 @@ def acts(ended: Ended, seconds: float) -> list[JobAction]:
     return [action for phase in decide(ended, JanitorSettings(), after(seconds)) for action in phase]
 
 
-def said(status: Any, message: str, **about: Any) -> Ended:
-    condition = Condition(
-        type="CleanupScheduled", status=status, reason="DeleteCluster", message=message, last_transition_time=after(0)
-    )
+def said(status: str, message: str, **about: Any) -> Ended:
     made = job(**SHUTDOWN)
+    condition = Said(type="CleanupScheduled", status=status, message=message)
     status_ = msgspec.structs.replace(made.status, conditions=(condition,))
     return Ended(job=msgspec.structs.replace(made, status=status_), **about)
 
@@ -29,7 +26,7 @@ MESSAGE = "the RayCluster will be deleted at 2026-01-02T03:04:15Z by shutdownAft
 
 def test_what_will_be_deleted_is_announced() -> None:
     found = acts(Ended(job=job(**SHUTDOWN), cluster=cluster(False)), 5)
-    assert found == [Announce("True", "DeleteCluster", MESSAGE), Recheck(after(10))]
+    assert found == [Recheck(after(10)), Announce("True", "DeleteCluster", MESSAGE)]
 
 
 def test_an_announcement_is_not_repeated() -> None:
@@ -57,7 +54,7 @@ def test_a_rule_that_was_taken_back_ends_the_announcement() -> None:
 
 
 def test_the_next_rule_is_announced_while_one_is_carried_out() -> None:
-    announced, done, later = acts(Ended(job=job(**THREE), cluster=cluster(False)), 10)
+    later, done, announced = acts(Ended(job=job(**THREE), cluster=cluster(False)), 10)
     assert isinstance(announced, Announce)
     assert isinstance(done, CarryOut)
     assert (announced.reason, done.deletion.policy, later) == ("DeleteCluster", "DeleteWorkers", Recheck(after(20)))

@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from manta_common.api.gates import Gates
-from manta_common.api.raycluster import RayCluster
-from manta_janitor.observed import Ended, EndingJob, JanitorSettings
+from manta_janitor.observed import Ended, EndingJob, JanitorSettings, JobCluster
 from manta_janitor.policies.endings import IMPACT, Plan, plan
 
 ENDED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-HEAD: dict[str, Any] = {"headGroupSpec": {"template": {}}}
 
 
 def job(
@@ -28,13 +26,13 @@ def job(
     return msgspec.json.decode(msgspec.json.encode(body), type=EndingJob)
 
 
-def cluster(*suspended: bool, deleting: bool = False) -> RayCluster:
+def cluster(*suspended: bool, deleting: bool = False) -> JobCluster:
     groups = [{"groupName": f"g{index}", "template": {}, "suspend": each} for index, each in enumerate(suspended)]
     meta: dict[str, Any] = {"name": "c", "namespace": "ns", "uid": "cu"}
     if deleting:
         meta["deletionTimestamp"] = ENDED
-    body = {"metadata": meta, "spec": HEAD | {"workerGroupSpecs": groups}}
-    return msgspec.json.decode(msgspec.json.encode(body), type=RayCluster)
+    body = {"metadata": meta, "spec": {"workerGroupSpecs": groups}}
+    return msgspec.json.decode(msgspec.json.encode(body), type=JobCluster)
 
 
 def rule(policy: str, seconds: int = 0, **condition: str) -> dict[str, Any]:
@@ -53,7 +51,9 @@ def told(found: Plan) -> tuple[str | None, str | None]:
     return (found.due.policy if found.due else None, found.upcoming.policy if found.upcoming else None)
 
 
-LEGACY: dict[str, Any] = {"deletionStrategy": {"onSuccess": {"policy": "DeleteWorkers"}, "onFailure": {"policy": "DeleteCluster"}}}
+LEGACY: dict[str, Any] = {
+    "deletionStrategy": {"onSuccess": {"policy": "DeleteWorkers"}, "onFailure": {"policy": "DeleteCluster"}}
+}
 SHUTDOWN: dict[str, Any] = {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 10}
 THREE = rules(rule("DeleteWorkers", 10), rule("DeleteCluster", 20), rule("DeleteSelf", 30))
 
@@ -105,7 +105,7 @@ THREE = rules(rule("DeleteWorkers", 10), rule("DeleteCluster", 20), rule("Delete
         pytest.param(job(**rules(rule("DeleteWorkers"))), cluster(), 0, (None, None), id="no workers at all"),
     ],
 )
-def test_plan(about: EndingJob, there: RayCluster | None, seconds: float, expected: tuple[str, str]) -> None:
+def test_plan(about: EndingJob, there: JobCluster | None, seconds: float, expected: tuple[str, str]) -> None:
     assert told(plan(Ended(job=about, cluster=there), JanitorSettings(), after(seconds))) == expected
 
 

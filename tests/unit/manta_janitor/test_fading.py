@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from manta_common.api.core import Job, JobStatus, StatusCondition
+from manta_common.api.meta import ObjectMeta, OwnerReference
 from manta_common.api.raycluster import RayCluster
-from manta_janitor.actions import ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
+from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
 from manta_janitor.observed import Fading, JanitorSettings, Node, NodeMeta
 from manta_janitor.policies.fading import decide, patience_seconds
 
@@ -37,9 +38,10 @@ def node(name: str, *, going: bool = False) -> Node:
     return Node(metadata=NodeMeta(name=name, uid=f"{name}-uid", deletion_timestamp=GONE if going else None))
 
 
-def cleanup(condition: str = "") -> Job:
+def cleanup(condition: str = "", *, owner: str = "u") -> Job:
     said = (StatusCondition(type=condition, status="True"),) if condition else ()
-    return Job(status=JobStatus(conditions=said))
+    reference = OwnerReference(api_version="ray.io/v1", kind="RayCluster", name="c", uid=owner, controller=True)
+    return Job(metadata=ObjectMeta(owner_references=(reference,)), status=JobStatus(conditions=said))
 
 
 def acts(fading: Fading, settings: JanitorSettings | None = None, now: datetime = NOW) -> list[ClusterAction]:
@@ -62,19 +64,38 @@ def acts(fading: Fading, settings: JanitorSettings | None = None, now: datetime 
         ),
         pytest.param(
             Fading(cluster=cluster(**REDIS), workers=(node("w", going=True),)),
-            [CreateCleanup, Recheck],
+            [Recheck, CreateCleanup],
             id="workers that go are not waited for",
         ),
-        pytest.param(Fading(cluster=cluster(**REDIS)), [CreateCleanup, Recheck], id="no pod is left"),
+        pytest.param(Fading(cluster=cluster(**REDIS)), [Recheck, CreateCleanup], id="no pod is left"),
         pytest.param(Fading(cluster=cluster(**REDIS), cleanup=cleanup()), [Recheck], id="the clean-up runs"),
         pytest.param(
-            Fading(cluster=cluster(**REDIS), cleanup=cleanup("Complete")), [RemoveFinalizer], id="it has succeeded"
+            Fading(cluster=cluster(**REDIS), cleanup=cleanup("Complete")),
+            [Recheck, RemoveFinalizer],
+            id="it has succeeded",
         ),
         pytest.param(
-            Fading(cluster=cluster(**REDIS), cleanup=cleanup("Failed")), [RemoveFinalizer], id="it has failed"
+            Fading(cluster=cluster(**REDIS), cleanup=cleanup("Failed")), [Recheck, RemoveFinalizer], id="it has failed"
         ),
         pytest.param(
-            Fading(cluster=cluster(**REDIS), cleanup=cleanup("FailureTarget")), [RemoveFinalizer], id="it is failing"
+            Fading(cluster=cluster(**REDIS), cleanup=cleanup("FailureTarget")),
+            [Recheck, RemoveFinalizer],
+            id="it is failing",
+        ),
+        pytest.param(
+            Fading(cluster=cluster(**REDIS), cleanup=cleanup("Complete", owner="old")),
+            [Recheck],
+            id="the clean-up of a cluster that bore the name before does not count",
+        ),
+        pytest.param(
+            Fading(cluster=cluster(**REDIS), workers=(node("w"),)),
+            [Recheck, DeletePod, CreateCleanup],
+            id="a worker that is left goes before the clean-up",
+        ),
+        pytest.param(
+            Fading(cluster=cluster(marks={"ray.io/gcs-ft-redis-cleanup": "False"}, **REDIS)),
+            [RemoveFinalizer],
+            id="it keeps its keys",
         ),
         pytest.param(
             Fading(cluster=cluster(gcsFaultToleranceOptions={"backend": "rocksdb"})),
@@ -107,11 +128,21 @@ def test_a_head_that_will_not_go_holds_the_deadline_up() -> None:
     assert acts(Fading(cluster=cluster(**REDIS), heads=(node("h", going=True),)), now=DEADLINE) == []
 
 
+def test_pods_that_cannot_be_deleted_do_not_hold_the_deadline_up() -> None:
+    found = acts(Fading(cluster=cluster(**REDIS), workers=(node("w"),)), now=DEADLINE)
+    assert [type(action) for action in found] == [RemoveFinalizer]
+
+
+def test_the_janitor_may_clean_up_itself() -> None:
+    found = decide(Fading(cluster=cluster(**REDIS)), JanitorSettings(cleans_redis="janitor"), NOW)
+    assert found == [[Recheck(DEADLINE)], [CleanRedis()], [RemoveFinalizer("the clean-up has finished")]]
+
+
 def test_without_the_switch_the_cluster_just_goes() -> None:
-    found = acts(Fading(cluster=cluster(**REDIS)), JanitorSettings(cleans_redis=False))
+    found = acts(Fading(cluster=cluster(**REDIS)), JanitorSettings(cleans_redis="none"))
     assert [type(action) for action in found] == [RemoveFinalizer]
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 300), ("x", 300), ("0", 300), ("-5", 300), ("7", 7), ("+7", 7)])
 def test_patience(text: str, seconds: int) -> None:
-    assert patience_seconds({"ray.io/gcs-ft-deletion-timeout": text}) == seconds
+    assert patience_seconds({"ray.io/gcs-ft-deletion-timeout": text}, 300) == seconds

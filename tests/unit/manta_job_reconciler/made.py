@@ -74,7 +74,8 @@ def running(**changes: Any) -> RayJobStatus:
 
 def cluster(state: str = "ready", **meta: Any) -> RayCluster:
     """The cluster of a job."""
-    about = {"name": "demo-c", "namespace": "ns", "uid": "cluster-uid", **meta}
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "demo", "uid": "job-uid"}
+    about = {"name": "demo-c", "namespace": "ns", "uid": "cluster-uid", "ownerReferences": [owner], **meta}
     made = msgspec.json.decode(msgspec.json.encode({"metadata": about, "spec": SPEC}), type=RayCluster)
     return msgspec.structs.replace(made, status=RayClusterStatus(state=state))
 
@@ -111,7 +112,7 @@ def head(uid: str = "head-uid", *, exit_code: int | None = None, restarts: int =
         state=_ended(exit_code),
         last_state=_ended(last),
     )
-    about = ObjectMeta(name="demo-c-head", namespace="ns", uid=uid)
+    about = ObjectMeta(name="demo-c-head", namespace="ns", uid=uid, labels={labels.NODE_TYPE: labels.HEAD})
     return Pod(metadata=about, status=PodStatus(container_statuses=(container,)))
 
 
@@ -127,7 +128,7 @@ def settled(about: RayJob, said: RayJobStatus, **found: Any) -> Observed:
         "cluster": cluster(),
         "cluster_service": service("demo-c-head-svc"),
         "own_service": service("demo-head-svc"),
-        "head_pods": (head(),),
+        "pods": (head(),),
     }
     return observed(about, said, **(there | found))
 

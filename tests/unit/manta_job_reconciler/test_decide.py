@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from manta_common.api.rayjob import RayJobStatus
-from manta_job_reconciler.actions import Action, AddFinalizer, Recheck, Tell, WriteStatus
+from manta_job_reconciler.actions import Action, AddFinalizer, DeleteCluster, Recheck, Submit, Tell, WriteStatus
 from manta_job_reconciler.decide import decide
 from manta_job_reconciler.observed import JobSettings, Observed
 from tests.unit.manta_job_reconciler.made import NOW, ago, cluster, job, observed, report, running, settled, status
@@ -134,6 +134,39 @@ def test_another_refusal_is_written_too() -> None:
     (first, _) = acts(observed(job(backoffLimit=-1)))
     assert isinstance(first, WriteStatus)
     assert "activeDeadlineSeconds" in written(observed(job(activeDeadlineSeconds=0), first.status)).message
+
+
+@pytest.mark.parametrize("state", ["Complete", "Failed"])
+def test_a_corrected_job_that_had_ended_is_not_counted_again(state: str) -> None:
+    outcome = {"job_status": "SUCCEEDED", "succeeded": 1} if state == "Complete" else {"job_status": "", "failed": 1}
+    ended = running(job_deployment_status="ValidationFailed", end_time=ago(60), **outcome)
+    said = written(observed(job(backoffLimit=5), ended))
+    assert (said.job_deployment_status, said.end_time) == (state, ago(60))
+    assert (said.succeeded, said.failed) == (outcome.get("succeeded", 0), outcome.get("failed", 0))
+
+
+@pytest.mark.parametrize("state", ["Suspending", "Retrying"])
+def test_an_attempt_is_cleared_away_also_when_the_spec_is_wrong_by_then(state: str) -> None:
+    about = observed(job(backoffLimit=-1), running(job_deployment_status=state), cluster=cluster())
+    (deletion,) = [act for act in acts(about) if isinstance(act, DeleteCluster)]
+    assert (deletion.name, deletion.uid) == ("demo-c", "cluster-uid")
+
+
+def test_the_deadline_is_noted_before_anything_that_may_fail() -> None:
+    first, *_ = acts(observed(job(activeDeadlineSeconds=60), status("Initializing")))
+    assert first == Recheck(ago(-50))
+
+
+def test_where_conditions_are_dropped_a_status_is_not_written_for_them() -> None:
+    about = settled(job(), running(job_status="RUNNING"), report=report("RUNNING"))
+    said = msgspec.structs.replace(written(about), conditions=())
+    assert acts(settled(job(), said, report=report("RUNNING"))) == []
+
+
+def test_a_submission_that_fails_leaves_a_whole_status() -> None:
+    (submit,) = [act for act in acts(settled(job(), status("Initializing"))) if isinstance(act, Submit)]
+    assert holds(submit.otherwise) == {"Initialized"}
+    assert submit.otherwise.job_status_check_failure_start_time == NOW
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from manta_common.api.rayjob import RayJob
 from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.settings import RaySettings
 from manta_job_reconciler import manifests
-from tests.unit.manta_job_reconciler.made import SPEC, URL, cluster, job, observed, running
+from tests.unit.manta_job_reconciler.made import NOW, SPEC, URL, cluster, job, observed, running
 
 SETTINGS = RaySettings()
 OWNER = {
@@ -180,3 +180,53 @@ def test_the_job_of_a_tick() -> None:
     assert made["metadata"]["annotations"] == {"ray.io/cronjob-scheduled-timestamp": "2026-01-02T00:00:00Z"}
     assert made["metadata"]["ownerReferences"][0]["uid"] == "cron-uid"
     assert made["spec"]["entrypoint"] == "run"
+
+
+VOLCANO = RaySettings(batch_scheduler="volcano")
+GANG_SPEC = {
+    **SPEC,
+    "workerGroupSpecs": [
+        {
+            "groupName": "w",
+            "replicas": 2,
+            "template": {"spec": {"containers": [{"name": "r", "resources": {"requests": {"cpu": "1"}}}]}},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "amounts"),
+    [
+        pytest.param("K8sJobMode", {"cpu": "2500m", "memory": "200Mi"}, id="with the submitter's pod"),
+        pytest.param("SidecarMode", {"cpu": "2500m", "memory": "200Mi"}, id="with the submitter beside the head"),
+        pytest.param("HTTPMode", {"cpu": "2"}, id="without a submitter"),
+    ],
+)
+def test_the_gang_of_a_job(mode: str, amounts: dict[str, str]) -> None:
+    made = manifests.pod_group(job(mode, rayClusterSpec=GANG_SPEC), None, ending=False)
+    assert made["metadata"]["name"] == "ray-demo-pg"
+    assert made["metadata"]["ownerReferences"][0]["uid"] == "job-uid"
+    assert (made["spec"]["minMember"], made["spec"]["minResources"]) == (3, amounts)
+
+
+def test_a_gang_that_is_over_counts_what_is_left() -> None:
+    about = job("K8sJobMode", rayClusterSpec=GANG_SPEC)
+    alive = manifests.pod_group(about, cluster(), ending=True)["spec"]
+    gone = manifests.pod_group(about, None, ending=True)["spec"]
+    going = manifests.pod_group(about, cluster(deletionTimestamp=NOW), ending=True)["spec"]
+    assert (alive["minMember"], gone["minMember"], going["minMember"]) == (1, 0, 0)
+    assert gone["minResources"] == {}
+
+
+@pytest.mark.parametrize(("mode", "has_mark"), [("K8sJobMode", True), ("HTTPMode", False)])
+def test_the_scheduler_marks_the_cluster_of_a_submitting_job_only(mode: str, has_mark: bool) -> None:
+    about = job(mode, meta={"labels": {"volcano.sh/queue-name": "q"}})
+    annotations = manifests.ray_cluster(about, VOLCANO)["metadata"]["annotations"]
+    assert ("scheduling.k8s.io/group-name" in annotations) is has_mark
+
+
+def test_the_scheduler_marks_the_submitter() -> None:
+    pod = manifests.submitter_job(job("K8sJobMode"), cluster(), URL, VOLCANO)["spec"]["template"]
+    assert pod["spec"]["schedulerName"] == "volcano"
+    assert pod["metadata"]["annotations"]["volcano.sh/task-spec"] == "submittergroup"

@@ -19,8 +19,7 @@ from manta_job_reconciler.actions import (
 )
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.phases import next_step
-from manta_job_reconciler.policies import submission
-from manta_job_reconciler.step import Step
+from manta_job_reconciler.step import Step, find
 from tests.unit.manta_job_reconciler.made import (
     NOW,
     URL,
@@ -123,7 +122,7 @@ def test_names_that_users_choose(about: Any, job_id: str | None, cluster_name: s
         pytest.param(settled(job("SidecarMode"), status("Initializing")), [], "Running", id="a submitter in the head"),
         pytest.param(settled(job(**SUSPENDED), status("Initializing")), [], "Suspending", id="suspended"),
         pytest.param(
-            observed(job("SidecarMode"), status("Initializing"), cluster=cluster(""), head_pods=(head(exit_code=1),)),
+            observed(job("SidecarMode"), status("Initializing"), cluster=cluster(""), pods=(head(exit_code=1),)),
             [],
             "Failed",
             id="the submitter in the head died first",
@@ -298,25 +297,25 @@ def test_waiting(job_id: str, says: str) -> None:
             id="the submitter was deleted before it came to it",
         ),
         pytest.param(
-            settled(job("SidecarMode"), running(), head_pods=(head(exit_code=3),), report=report("RUNNING")),
+            settled(job("SidecarMode"), running(), pods=(head(exit_code=3),), report=report("RUNNING")),
             [],
             ("Failed", "RUNNING", "SubmissionFailed"),
             id="the submitter in the head failed",
         ),
         pytest.param(
-            settled(job("SidecarMode"), running(), head_pods=(head(exit_code=0),), report=report("SUCCEEDED")),
+            settled(job("SidecarMode"), running(), pods=(head(exit_code=0),), report=report("SUCCEEDED")),
             [],
             ("Complete", "SUCCEEDED", ""),
             id="the submitter in the head ended",
         ),
         pytest.param(
-            settled(job("SidecarMode"), running(), head_pods=(), report=report("RUNNING")),
+            settled(job("SidecarMode"), running(), pods=(), report=report("RUNNING")),
             [],
             ("Failed", "RUNNING", "AppFailed"),
             id="the head is gone with its submitter",
         ),
         pytest.param(
-            settled(job(), running(), cluster=None, head_pods=()),
+            settled(job(), running(), cluster=None, pods=()),
             ["CreateCluster"],
             ("Running", "", ""),
             id="the cluster is gone",
@@ -370,7 +369,7 @@ def test_running(about: Observed, does: list[str], says: tuple[str, str, str]) -
 )
 def test_a_submitter_in_the_head_that_may_be_started_again(pod: Any, says: str) -> None:
     settings = JobSettings(ray=RaySettings(gates=Gates(sidecar_restart=True)))
-    found = step(settled(job("SidecarMode"), running(), head_pods=(pod,), report=report("RUNNING")), settings)
+    found = step(settled(job("SidecarMode"), running(), pods=(pod,), report=report("RUNNING")), settings)
     assert found.status.job_deployment_status == says
 
 
@@ -404,15 +403,15 @@ def test_a_head_that_had_the_job_is_not_given_it_again() -> None:
 
 def test_another_head_is_given_the_job_again() -> None:
     first = step(settled(job(), status("Initializing"))).status
-    lost = settled(job(), first, head_pods=(head("other-uid"),), report=report(trouble="not_found"))
+    lost = settled(job(), first, pods=(head("other-uid"),), report=report(trouble="not_found"))
     found = step(lost)
     assert acts(found) == ["Submit"]
-    assert "other-uid" in (submission.find(found.status, "Submitted") or pytest.fail("not remembered")).message
+    assert "other-uid" in (find(found.status, "Submitted") or pytest.fail("not remembered")).message
 
 
 def test_the_missing_cluster_of_a_selector_is_told() -> None:
     found = step(observed(job(**SELECTOR), status("Initializing", ray_cluster_name="shared")))
-    ((told,),) = found.phases
+    (told,) = [action for phase in found.phases for action in phase]
     assert isinstance(told, Tell)
     assert (told.reason, told.note) == (
         "RayClusterNotFound",
@@ -462,7 +461,8 @@ def test_suspended(spec: dict[str, Any], says: str) -> None:
 @pytest.mark.parametrize("state", ["Complete", "Failed"])
 def test_a_job_that_has_ended_is_left_alone(state: str) -> None:
     about = settled(job(), running(job_deployment_status=state), report=report("RUNNING"))
-    assert step(about) == Step(status=about.status)
+    found = step(about)
+    assert (found.status, [action for phase in found.phases for action in phase]) == (about.status, [])
 
 
 def test_a_job_that_cannot_be_served_is_told_why() -> None:
@@ -482,8 +482,10 @@ def test_a_job_that_cannot_be_served_is_told_why() -> None:
         pytest.param(status("", job_id="", ray_cluster_name=""), "", id="it had not begun"),
         pytest.param(status(""), "Initializing", id="its cluster was coming up"),
         pytest.param(running(), "Running", id="it was running"),
-        pytest.param(running(end_time=ago(1), job_status="SUCCEEDED"), "Complete", id="it had succeeded"),
+        pytest.param(running(end_time=ago(1), job_status="SUCCEEDED", succeeded=1), "Complete", id="it had succeeded"),
+        pytest.param(running(end_time=ago(1), job_status="STOPPED"), "Complete", id="it had been stopped"),
         pytest.param(running(end_time=ago(1), job_status="FAILED"), "Failed", id="it had failed"),
+        pytest.param(running(end_time=ago(1), job_status="RUNNING"), "Failed", id="it had failed by a deadline"),
     ],
 )
 def test_a_corrected_job_goes_on_where_it_was(about: Any, says: str) -> None:

@@ -183,6 +183,14 @@ def test_what_vanished_while_nobody_watched_is_buried_after_the_list() -> None:
     assert scene.said() == [("raycluster", home("c"), "51", True)]
 
 
+def test_an_object_that_is_read_twice_is_not_buried() -> None:
+    scene = Scene()
+    for _ in range(2):
+        scene.desk.recall(CLUSTER, Record(home("c"), "u", 3, 1))
+    scene.see(CLUSTER, version=3)
+    assert scene.said() == []
+
+
 def test_an_object_found_in_two_partitions_stays_in_its_own_only() -> None:
     scene = Scene()
     elsewhere = (home("c") + 1) % PARTITIONS

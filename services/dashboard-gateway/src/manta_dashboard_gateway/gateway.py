@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from manta_common.dashboard.calls import SERVICE
-from manta_common.dashboard.reports import JOB_INFO, SERVE_INFO
 from manta_common.errors import MantaError, NotCaughtUp
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -23,10 +22,11 @@ from manta_dashboard_gateway.cache import Cache
 from manta_dashboard_gateway.commands import Commands
 from manta_dashboard_gateway.dashboards import Dashboards
 from manta_dashboard_gateway.follow import Followed, followed
+from manta_dashboard_gateway.orphans import Orphans
 from manta_dashboard_gateway.pace import Pace
 from manta_dashboard_gateway.places import Target, Ways
 from manta_dashboard_gateway.polls import Poll, Polls, Times
-from manta_dashboard_gateway.publisher import Place, Publisher
+from manta_dashboard_gateway.publisher import Publisher
 from manta_dashboard_gateway.ray.dashboard import Dashboard
 from manta_dashboard_gateway.ray.transport import Transport
 from manta_dashboard_gateway.rounds import Limits
@@ -35,7 +35,6 @@ from manta_dashboard_gateway.seen import (
     CLUSTERS,
     JOB_REPORTS,
     JOBS,
-    SERVE_REPORTS,
     SERVICES,
     SOURCES,
     cluster_of,
@@ -79,7 +78,7 @@ class Gateway:
         self.plane = Plane(means, self, shape, wide=Wide(sources=SOURCES, marks=self._marks_of))
         self.commands = Commands(lambda: self.plane.everywhere, self.dashboards, answers)
         self._changed: set[Key] = set()  # clusters of which the feed showed something since they were last looked at
-        self._orphans: set[Place[Any]] = set()
+        self._orphans = Orphans(self._publisher, self.plane.owner.may_act)
         self._stopping = False
         self.answering = False
         self._watch()
@@ -144,8 +143,14 @@ class Gateway:
                 },
                 "serve": poll.followed.serve,
             }
-            for poll in self.polls
+            for poll in self.followed
         ]
+
+    @property
+    def followed(self) -> list[Poll]:
+        """The clusters that this replica polls."""
+        held = self.plane.owner.held
+        return [poll for poll in self.polls if poll.partition in held]
 
     def _made(self, target: Target) -> Dashboard:
         clock, pace = self._means.clock, self._setup.pace
@@ -206,38 +211,21 @@ class Gateway:
             return False
 
     async def _sweep_for_ever(self) -> None:
+        """Forget what is no longer there or no longer ours."""
         while True:
             await self._means.clock.sleep(self._setup.sweep_seconds)
             try:
-                await self._sweep(self.plane.everywhere)
+                view = self.plane.everywhere
+                self.dashboards.prune(view)
+                self.polls.keep(self.followed)
+                await self._orphans.remove(view)
             except MantaError as error:
                 log.warning("old reports are removed later", extra={"error": str(error)})
 
-    async def _sweep(self, view: View) -> None:
-        """Remove reports whose object is gone, on the second sight: it may be that it only comes later."""
-        self.dashboards.prune(view)
-        found: dict[Place[Any], str] = {}
-        for held in _orphans(view, JOB_REPORTS, JOBS):
-            found[Place(JOB_INFO, held.partition, held.key)] = held.uid
-        for held in _orphans(view, SERVE_REPORTS, CLUSTERS):
-            found[Place(SERVE_INFO, held.partition, held.key)] = held.uid
-        for place, uid in found.items():
-            if place in self._orphans and self.plane.owner.may_act(place.partition):
-                await self._publisher.bury(place, uid)
-        self._orphans = set(found)
-
     def _watch(self) -> None:
         self.metrics.watch(
-            followed=lambda: (len(list(self.polls)), sum(len(poll.followed.jobs) for poll in self.polls)),
+            followed=lambda: (len(self.followed), sum(len(poll.followed.jobs) for poll in self.followed)),
             breakers=lambda: (dashboard.breaker for dashboard in self.dashboards),
             connections=lambda: self._transport.connections,
             answers=lambda: self.commands.counts,
         )
-
-
-def _orphans(view: View, reports: Source[Any], objects: Source[Any]) -> Iterable[Held[Any]]:
-    """The reports that are about nothing, or about what stands in another partition."""
-    for held in view.of(reports):
-        owner = view.of(objects).held(held.key)
-        if owner is None or owner.partition != held.partition:
-            yield held

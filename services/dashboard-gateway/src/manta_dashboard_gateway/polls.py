@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -79,6 +79,10 @@ class Polls:
     def forget(self, cluster: Key) -> None:
         """Ask this cluster no more."""
         self._polls.pop(cluster, None)
+
+    def keep(self, polls: Iterable[Poll]) -> None:
+        """Forget all others."""
+        self._polls = {poll.dashboard.target.cluster: poll for poll in polls}
 
     def follow(self, dashboard: Dashboard, followed: Followed, partition: int) -> Poll:
         """Ask a cluster for this from now on."""

@@ -15,7 +15,7 @@ class CarryOut(msgspec.Struct, frozen=True, tag=True):
 
 
 class Announce(msgspec.Struct, frozen=True, tag=True):
-    """Say in the job's condition what will be deleted when, or that nothing will; the time when nothing is planned."""
+    """Say in the job's condition what will be deleted when, or that nothing will."""
 
     status: Literal["True", "False"]
     reason: str
@@ -34,6 +34,10 @@ class CreateCleanup(msgspec.Struct, frozen=True, tag=True):
     """Make the Job that removes the cluster's keys from Redis."""
 
 
+class CleanRedis(msgspec.Struct, frozen=True, tag=True):
+    """Remove the cluster's keys from Redis without a Job."""
+
+
 class RemoveFinalizer(msgspec.Struct, frozen=True, tag=True):
     """Let the cluster go; `forced` when its keys may still be in Redis."""
 
@@ -48,4 +52,4 @@ class Recheck(msgspec.Struct, frozen=True, tag=True):
 
 
 JobAction = CarryOut | Announce | Recheck
-ClusterAction = DeletePod | CreateCleanup | RemoveFinalizer | Recheck
+ClusterAction = DeletePod | CreateCleanup | CleanRedis | RemoveFinalizer | Recheck

@@ -1,36 +1,36 @@
 """Deleted RayClusters on the plane: what is left of them goes, their keys leave Redis, then the finalizer is taken."""
 
 import logging
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, assert_never
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, assert_never
 
 import msgspec
 
 from manta_common.api import annotations, labels, names
-from manta_common.api.core import Job, ObjectReference
+from manta_common.api.core import Job
 from manta_common.api.raycluster import RayCluster
-from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp, NotFound, Refused, Throttled
+from manta_common.errors import AlreadyExists, MantaError, NotCaughtUp, NotFound, Refused
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.kinds import JOB, POD, RAYCLUSTER
 from manta_common.kube.events import Recorder
 from manta_common.kube.protocol import Kube, Scope, guarded
-from manta_common.kube.series import Notice
 from manta_common.phases import Phase
 from manta_common.plane import Item, Means, Plane, Shape
-from manta_common.ray.cleanup import redis_cleanup_job
-from manta_common.ray.cluster import Unbuildable, storage_namespace
+from manta_common.ray.cluster import Manifest, Unbuildable, storage_namespace
 from manta_common.ray.settings import RaySettings
 from manta_common.settle import Children, Settler
 from manta_common.store import Held
+from manta_common.telemetry import names as telemetry
 from manta_common.worker import PassEnded
 from manta_common.writes import Writes
-from manta_janitor.actions import ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
-from manta_janitor.observed import Fading, JanitorSettings, Node
+from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
+from manta_janitor.manifests import CleanupJob, cleanup_job
+from manta_janitor.observed import Fading, FadingCluster, JanitorSettings, Node
 from manta_janitor.policies.fading import decide
+from manta_janitor.redis_keys import RedisCleaner
+from manta_janitor.telling import QUIET, Teller
 
-CONTROLLER: Final = "raycluster-controller"
-QUIET: Final = (NotCaughtUp, Conflict, Throttled)
 log = logging.getLogger(__name__)
 
 
@@ -40,7 +40,7 @@ def cluster_of(child: Node | Job) -> Iterable[Key]:
     return [Key(child.metadata.namespace, name)] if name else []
 
 
-CLUSTERS = Source("raycluster", RayCluster)
+CLUSTERS = Source("raycluster", FadingCluster)
 NODES = Source("pod", Node, {"cluster": cluster_of})
 CLEANUPS = Source("job", Job, {"cluster": cluster_of})
 
@@ -50,6 +50,7 @@ class CleanupSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     janitor: JanitorSettings = JanitorSettings()
     ray: RaySettings = RaySettings()
+    job: CleanupJob = CleanupJob()
 
 
 class FadingService:
@@ -59,7 +60,9 @@ class FadingService:
     sources: Sequence[Source[Any]] = (CLUSTERS, NODES, CLEANUPS)
 
     def __init__(self, kube: Kube, means: Means, settings: CleanupSettings, recorder: Recorder, shape: Shape) -> None:
-        self._kube, self._settings, self._recorder = kube, settings, recorder
+        self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYCLUSTER)
+        self._redis = RedisCleaner(kube, settings.ray)
+        self._ended = means.metrics.numbers(telemetry.REDIS_CLEANUPS)
         self.plane = Plane(means, self, shape)
         self._writes = Writes(kube, self.plane, {RAYCLUSTER.name: CLUSTERS, POD.name: NODES, JOB.name: CLEANUPS})
 
@@ -97,20 +100,27 @@ class FadingService:
     async def _carry_out(self, item: Item, action: ClusterAction) -> None:
         match action:
             case DeletePod():
-                await self._writes.delete(item, POD, Key(item.key.namespace, action.name), uid=action.uid)
+                await self._delete_pod(item, action)
             case CreateCleanup():
                 await self._create_cleanup(item)
+            case CleanRedis():
+                await self._clean_redis(item)
             case RemoveFinalizer():
                 await self._remove_finalizer(item, action)
             case Recheck():
                 self.plane.worker.recheck(item, action.at)
+                return
             case _:
                 assert_never(action)
         log.info("action was carried out", extra={"action": type(action).__name__, "key": str(item)})
 
+    async def _delete_pod(self, item: Item, action: DeletePod) -> None:
+        if not await self._writes.delete(item, POD, Key(item.key.namespace, action.name), uid=action.uid):
+            raise NotCaughtUp(f"pod {action.name} is gone or another one by now")
+
     async def _create_cleanup(self, item: Item) -> None:
         cluster = self._cluster(item)
-        place = Key(item.key.namespace, names.redis_cleanup_job(item.key.name))
+        place, uid = Key(item.key.namespace, names.redis_cleanup_job(item.key.name)), cluster.metadata.uid
         try:
             await self._writes.create(item, JOB, self._cleanup(cluster), into=Job)
         except QUIET:
@@ -119,15 +129,26 @@ class FadingService:
             raise NotCaughtUp(f"the clean-up {place} is there already") from error
         except MantaError as error:
             note = f"Failed to create Redis cleanup Job {place}, {error}"
-            self._tell(cluster, "Warning", "FailedToCreateRedisCleanupJob", note)
+            self._teller.failed(item.key, uid, reason="FailedToCreateRedisCleanupJob", note=note)
             raise
-        self._tell(cluster, "Normal", "CreatedRedisCleanupJob", f"Created Redis cleanup Job {place}")
+        self._teller.did(item.key, uid, reason="CreatedRedisCleanupJob", note=f"Created Redis cleanup Job {place}")
 
-    def _cleanup(self, cluster: RayCluster) -> dict[str, Any]:
+    def _cleanup(self, cluster: RayCluster) -> Manifest:
         try:
-            return redis_cleanup_job(cluster, self._settings.ray)
+            return cleanup_job(cluster, self._settings.ray, self._settings.job)
         except Unbuildable as error:
             raise Refused(422, "Unbuildable", str(error)) from error
+
+    async def _clean_redis(self, item: Item) -> None:
+        cluster = self._cluster(item)
+        try:
+            removed = await self._redis.clean(cluster)
+        except MantaError as error:
+            note = f"Failed to remove the keys of {storage_namespace(cluster)} from Redis: {error}"
+            self._teller.failed(item.key, cluster.metadata.uid, reason="FailedToCleanUpRedis", note=note)
+            raise
+        note = f"Removed {removed} keys of {storage_namespace(cluster)} from Redis"
+        self._teller.did(item.key, cluster.metadata.uid, reason="CleanedUpRedis", note=note)
 
     async def _remove_finalizer(self, item: Item, action: RemoveFinalizer) -> None:
         cluster = self._cluster(item)
@@ -138,8 +159,9 @@ class FadingService:
             await self._writes.patch(item, RAYCLUSTER, item.key, patch=patch, into=RayCluster)
         except NotFound:
             return
+        self._ended.at("forced" if action.forced else "done").add()
         if action.forced:
-            self._tell(cluster, "Warning", "ForceDeletedStuckCluster", self._forced(cluster))
+            self._teller.failed(item.key, meta.uid, reason="ForceDeletedStuckCluster", note=self._forced(cluster))
 
     def _forced(self, cluster: RayCluster) -> str:
         since = cluster.metadata.deletion_timestamp or self._kube.now()
@@ -156,27 +178,14 @@ class FadingService:
             raise NotCaughtUp("the cluster is not seen any more")
         return cluster
 
-    def _tell(self, cluster: RayCluster, severity: Literal["Normal", "Warning"], reason: str, note: str) -> None:
-        meta = cluster.metadata
-        about = ObjectReference(
-            api_version=RAYCLUSTER.api_version,
-            kind=RAYCLUSTER.kind,
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=meta.uid,
-        )
-        action = "Cleanup" if reason.startswith("Force") else "Create"
-        self._recorder.record(
-            about, Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
-        )
-
 
 def _of_type(nodes: Iterable[Node], node_type: str) -> tuple[Node, ...]:
     return tuple(node for node in nodes if node.metadata.labels.get(labels.NODE_TYPE) == node_type)
 
 
-def _scope(item: Item) -> Scope:
-    return Scope(namespace=item.key.namespace, labels=f"{labels.CLUSTER}={item.key.name}")
+def _scope(further: str) -> Callable[[Item], Scope]:
+    """The objects of a cluster that the feed shows: others may label what they like with its name."""
+    return lambda item: Scope(namespace=item.key.namespace, labels=f"{labels.CLUSTER}={item.key.name},{further}")
 
 
 def _pods(view: View, item: Item) -> list[Key]:
@@ -187,4 +196,7 @@ def _jobs(view: View, item: Item) -> list[Key]:
     return [Key(job.metadata.namespace, job.metadata.name) for job in view.of(CLEANUPS).find("cluster", item.key)]
 
 
-CHILDREN = (Children(POD, NODES, _scope, _pods), Children(JOB, CLEANUPS, _scope, _jobs))
+CHILDREN = (
+    Children(POD, NODES, _scope(labels.NODE_TYPE), _pods),
+    Children(JOB, CLEANUPS, _scope(f"{labels.CREATED_BY}={labels.CREATED_BY_VALUE}"), _jobs),
+)

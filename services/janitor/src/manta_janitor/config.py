@@ -1,15 +1,22 @@
 """The settings of the janitor: KubeRay's switches under Manta's names and KubeRay's, and our own."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 from msgspec import Meta
 
 import manta_common.config
 from manta_common.api import env
 from manta_common.api.names import DEFAULT_DOMAIN
+from manta_common.api.wire import QUANTITY_PATTERN
+from manta_common.ray.cleanup import DEADLINE_SECONDS
 from manta_common.ray.settings import RaySettings
 from manta_janitor.clusters import CleanupSettings
-from manta_janitor.observed import JanitorSettings
+from manta_janitor.manifests import CleanupJob
+from manta_janitor.observed import PATIENCE_SECONDS, JanitorSettings
+
+_Objects = tuple[dict[str, Any], ...]
+_OBJECTS = "a list of objects as JSON or YAML"
 
 
 def _kuberay(name: str, meaning: str) -> Meta:
@@ -31,16 +38,69 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
     redis_cleanup: Annotated[
         bool, _kuberay(env.OPERATOR_REDIS_CLEANUP, "A deleted cluster's keys are removed from Redis.")
     ] = True
+    redis_cleanup_by: Annotated[
+        Literal["job", "janitor"],
+        Meta(description="Who removes them: a Job with the head's image, or the janitor itself, which reads Secrets."),
+    ] = "job"
+    redis_cleanup_timeout_seconds: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=86400,
+            description="How long a deleted cluster waits, unless its `ray.io/gcs-ft-deletion-timeout` says.",
+        ),
+    ] = PATIENCE_SECONDS
+    cleanup_job_cpu: Annotated[
+        str, Meta(pattern=QUANTITY_PATTERN, description="CPU that the Job asks for and may take.")
+    ] = "200m"
+    cleanup_job_memory: Annotated[
+        str, Meta(pattern=QUANTITY_PATTERN, description="Memory that the Job asks for and may take.")
+    ] = "256Mi"
+    cleanup_job_deadline_seconds: Annotated[
+        int, Meta(ge=1, le=86400, description="How long the Job may take before it has failed.")
+    ] = DEADLINE_SECONDS
+    cleanup_job_labels: Annotated[dict[str, str], Meta(description="Labels that the Job and its pod get.")] = (
+        msgspec.field(default_factory=dict)
+    )
+    cleanup_job_tolerations: Annotated[
+        _Objects, Meta(description="Tolerations that its pod gets beside the head's.", extra={"expected": _OBJECTS})
+    ] = ()
     cluster_domain: Annotated[str, _kuberay(env.OPERATOR_CLUSTER_DOMAIN, "The cluster's domain in DNS.")] = (
         DEFAULT_DOMAIN
     )
     login_shell: Annotated[bool, _kuberay(env.OPERATOR_LOGIN_SHELL, "Clean-ups use a login shell.")] = False
+    default_container_envs: Annotated[
+        _Objects, Meta(description="As cluster-reconciler's: the Job is like the head.", extra={"expected": _OBJECTS})
+    ] = ()
+    default_pod_annotations: Annotated[dict[str, str], Meta(description="As cluster-reconciler's.")] = msgspec.field(
+        default_factory=dict
+    )
+    default_pod_labels: Annotated[dict[str, str], Meta(description="As cluster-reconciler's.")] = msgspec.field(
+        default_factory=dict
+    )
     concurrency: Annotated[int, Meta(ge=1, le=1000, description="Deletions at the same time.")] = 32
 
     def settings(self) -> CleanupSettings:
         """What decisions depend on."""
-        ray = RaySettings(gates=self.feature_gates, cluster_domain=self.cluster_domain, login_shell=self.login_shell)
-        janitor = JanitorSettings(
-            gates=self.feature_gates, deletes_jobs=self.delete_jobs, cleans_redis=self.redis_cleanup
+        ray = RaySettings(
+            gates=self.feature_gates,
+            cluster_domain=self.cluster_domain,
+            login_shell=self.login_shell,
+            container_envs=self.default_container_envs,
+            pod_annotations=self.default_pod_annotations,
+            pod_labels=self.default_pod_labels,
         )
-        return CleanupSettings(janitor=janitor, ray=ray)
+        janitor = JanitorSettings(
+            gates=self.feature_gates,
+            deletes_jobs=self.delete_jobs,
+            cleans_redis=self.redis_cleanup_by if self.redis_cleanup else "none",
+            patience_seconds=self.redis_cleanup_timeout_seconds,
+        )
+        job = CleanupJob(
+            cpu=self.cleanup_job_cpu,
+            memory=self.cleanup_job_memory,
+            deadline_seconds=self.cleanup_job_deadline_seconds,
+            labels=self.cleanup_job_labels,
+            tolerations=self.cleanup_job_tolerations,
+        )
+        return CleanupSettings(janitor=janitor, ray=ray, job=job)

@@ -6,10 +6,9 @@ from typing import Final
 from manta_common.api.meta import Condition
 from manta_common.phases import Phase
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
-from manta_janitor.observed import Ended, JanitorSettings
-from manta_janitor.policies.endings import Deletion, Plan, plan
+from manta_janitor.observed import CONDITION, Ended, JanitorSettings, Said
+from manta_janitor.policies.endings import Deletion, Plan, is_gone, plan
 
-CONDITION: Final = "CleanupScheduled"
 DONE: Final = "CleanedUp"
 CANCELLED: Final = "NothingToCleanUp"
 _WHAT: Final = {
@@ -21,11 +20,15 @@ _WHAT: Final = {
 
 
 def decide(ended: Ended, settings: JanitorSettings, now: datetime) -> list[Phase[JobAction]]:
-    """Return what is to be done for a job now; nothing for one that has not ended or keeps everything."""
+    """Return what is to be done for a job now; nothing for one that has not ended or keeps everything.
+
+    The next look comes first and the announcement last: neither a deletion nor an announcement that fails holds up
+    what else is due.
+    """
     found = plan(ended, settings, now)
-    due: list[JobAction] = [CarryOut(found.due)] if found.due else []
     later: list[JobAction] = [Recheck(found.upcoming.at)] if found.upcoming else []
-    return [phase for phase in (_announced(ended, found), due, later) if phase]
+    due: list[JobAction] = [CarryOut(found.due)] if found.due else []
+    return [phase for phase in (later, due, _announced(ended, found)) if phase]
 
 
 def announcement(upcoming: Deletion) -> Announce:
@@ -36,17 +39,21 @@ def announcement(upcoming: Deletion) -> Announce:
 
 def _announced(ended: Ended, found: Plan) -> list[JobAction]:
     """A new condition, if it would say something else than the one that is there."""
-    said = next((each for each in ended.job.status.conditions if each.type == CONDITION), None)
+    said = _said(ended)
     if found.upcoming:
         wanted = announcement(found.upcoming)
         return [] if _says(said, wanted) else [wanted]
     is_open = said is not None and said.status == "True"
     if not is_open or found.due or ended.job.metadata.deletion_timestamp is not None:
         return []
-    if ended.cluster is None or ended.cluster.metadata.deletion_timestamp:
+    if is_gone(ended.cluster):
         return [Announce("False", DONE, "all that was to be deleted is deleted")]
     return [Announce("False", CANCELLED, "no rule of the job asks for a deletion any more")]
 
 
-def _says(said: Condition | None, wanted: Announce) -> bool:
+def _said(ended: Ended) -> Said | Condition | None:
+    return next((each for each in ended.job.status.conditions if each.type == CONDITION), None)
+
+
+def _says(said: Said | Condition | None, wanted: Announce) -> bool:
     return said is not None and (said.status, said.message) == (wanted.status, wanted.message)

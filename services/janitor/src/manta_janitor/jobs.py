@@ -2,47 +2,35 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal, assert_never
+from typing import Any, assert_never
 
-from manta_common.api import labels
-from manta_common.api.core import ObjectReference
 from manta_common.api.meta import Condition
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob
 from manta_common.api.wire import to_builtins
-from manta_common.errors import Conflict, MantaError, NotCaughtUp, NotFound, Throttled
+from manta_common.errors import MantaError, NotCaughtUp, NotFound, Rejected
 from manta_common.feed import Source, View
 from manta_common.keys import Key
-from manta_common.kinds import RAYCLUSTER, RAYJOB
+from manta_common.kinds import RAYCLUSTER, RAYJOB, Kind
 from manta_common.kube.events import Recorder
-from manta_common.kube.protocol import Kube, MergePatch, Scope, guarded
-from manta_common.kube.series import Notice
+from manta_common.kube.protocol import Kube, MergePatch, guarded
 from manta_common.phases import Phase
 from manta_common.plane import Item, Means, Plane, Shape
-from manta_common.settle import Children, Settler
+from manta_common.settle import Settler
 from manta_common.store import Held
+from manta_common.validation.job import validate_job
 from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
-from manta_janitor.decide import CONDITION, decide
-from manta_janitor.observed import Ended, EndingJob, JanitorSettings
+from manta_janitor.decide import decide
+from manta_janitor.observed import CONDITION, Ended, EndingJob, JanitorSettings, JobCluster
 from manta_janitor.policies.endings import Deletion, plan
+from manta_janitor.queue import Queue
+from manta_janitor.telling import QUIET, Teller
 
-CONTROLLER: Final = "rayjob-controller"
-QUIET: Final = (NotCaughtUp, Conflict, Throttled)
 log = logging.getLogger(__name__)
-
-
-def job_of(cluster: RayCluster) -> Iterable[Key]:
-    """The RayJob that a cluster was made for."""
-    marks = cluster.metadata.labels
-    name = marks.get(labels.ORIGINATED_FROM_NAME)
-    is_jobs = marks.get(labels.ORIGINATED_FROM_KIND) == "RayJob"
-    return [Key(cluster.metadata.namespace, name)] if name and is_jobs else []
-
-
 JOBS = Source("rayjob", EndingJob)
-CLUSTERS = Source("raycluster", RayCluster, {"job": job_of})
+CLUSTERS = Source("raycluster", JobCluster)
 
 
 class EndingService:
@@ -52,34 +40,38 @@ class EndingService:
     sources: Sequence[Source[Any]] = (JOBS, CLUSTERS)
 
     def __init__(self, kube: Kube, means: Means, settings: JanitorSettings, recorder: Recorder, shape: Shape) -> None:
-        self._kube, self._settings, self._recorder = kube, settings, recorder
+        self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYJOB)
         self.plane = Plane(means, self, shape)
+        self.queue = Queue(means.metrics, kube.now, lambda item: self.plane.view_of(item) is not None)
         self._writes = Writes(kube, self.plane, {RAYCLUSTER.name: CLUSTERS, RAYJOB.name: JOBS})
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
-        """A job marks itself, a cluster the job that it was made for."""
-        return [held.key] if word == JOBS.word else job_of(held.object)
+        """A job marks itself, a cluster the job that it belongs to."""
+        return [held.key] if word == JOBS.word else _job_of(held)
 
     async def settle(self, item: Item) -> None:
-        """One pass."""
+        """One pass. What it deletes is read again and carries its uid, so no view has to be compared before."""
         await Settler(
             kube=self._kube,
             fence=self.plane.fence,
             view_of=self.plane.view_of,
             decide=self._decide,
             carry_out=self._carry_out,
-            children=[Children(RAYCLUSTER, CLUSTERS, _scope, _ours)],
+            children=[],
         ).settle(item)
 
     def passed(self, ended: PassEnded[Item]) -> None:
         """Nothing beyond what the plane tells."""
 
     def _decide(self, view: View, item: Item) -> Sequence[Phase[JobAction]]:
-        job = view.of(JOBS).get(item.key)
-        if job is None:
+        held = view.of(JOBS).held(item.key)
+        if held is None:
+            self.queue.forget(item)
             return []
-        cluster = view.of(CLUSTERS).get(Key(item.key.namespace, job.status.ray_cluster_name))
-        return decide(Ended(job=job, cluster=cluster), self._settings, self._kube.now())
+        ended = Ended(job=held.object, cluster=_cluster(view, held.object, item.key, held.uid))
+        now = self._kube.now()
+        self.queue.put(item, plan(ended, self._settings, now))
+        return decide(ended, self._settings, now)
 
     async def _carry_out(self, item: Item, action: JobAction) -> None:
         match action:
@@ -93,60 +85,82 @@ class EndingService:
                 assert_never(action)
 
     async def _delete(self, item: Item, deletion: Deletion) -> None:
-        """Read job and cluster again and decide again; only what is still due is deleted."""
-        ended = await self._read(item)
-        if plan(ended, self._settings, self._kube.now()).due != deletion:
+        """Read the job again and decide again; only what is still due, by a clock that cannot be ahead, is deleted."""
+        job, cluster = await self._read(item)
+        surely = self._kube.earliest_now()
+        if deletion.at > surely:
+            self.plane.worker.recheck(item, deletion.at + (self._kube.now() - surely))
+            return
+        if plan(Ended(job=job, cluster=cluster), self._settings, surely).due != deletion:
             raise NotCaughtUp("the job has changed since its deletion was decided")
-        cluster = ended.cluster
-        if deletion.policy == "DeleteSelf":
-            await self._writes.delete(item, RAYJOB, item.key, uid=ended.job.metadata.uid)
-        elif cluster and deletion.policy == "DeleteCluster":
-            await self._delete_cluster(item, ended.job, cluster)
-        elif cluster:
-            await self._suspend_workers(item, ended.job, cluster)
+        try:
+            await self._carry(item, deletion, job)
+        except QUIET:
+            raise
+        except MantaError:
+            self.queue.failed(deletion)
+            raise
+        self.queue.done(deletion)
         extra = {"key": str(item), "policy": deletion.policy, "rule": deletion.rule}
         log.info("deletion was carried out", extra=extra)
 
-    async def _read(self, item: Item) -> Ended:
-        job = await self._kube.get(RAYJOB, item.key, EndingJob)
-        held = self._held(item)
+    async def _read(self, item: Item) -> tuple[RayJob, JobCluster | None]:
+        """The job as it is now, if it is still the same and valid, and its cluster as the view has it."""
+        try:
+            job = await self._kube.get(RAYJOB, item.key, RayJob)
+        except NotFound as error:
+            raise NotCaughtUp("the job is gone by now") from error
+        view = self._view(item)
+        held = view.of(JOBS).held(item.key)
         if held is None or held.uid != job.metadata.uid:
             raise NotCaughtUp("another job bears the name by now")
-        try:
-            place = Key(item.key.namespace, job.status.ray_cluster_name)
-            cluster = await self._kube.get(RAYCLUSTER, place, RayCluster) if place.name else None
-        except NotFound:
-            cluster = None
-        return Ended(job=job, cluster=cluster)
+        for problem in validate_job(job, self._settings.gates):
+            raise Rejected("ValidationFailed", f"nothing is deleted for an invalid job: {problem.message}")
+        return job, _cluster(view, job, item.key, held.uid)
 
-    async def _delete_cluster(self, item: Item, job: EndingJob, cluster: RayCluster) -> None:
-        place = Key(cluster.metadata.namespace, cluster.metadata.name)
+    async def _carry(self, item: Item, deletion: Deletion, job: RayJob) -> None:
+        place = Key(item.key.namespace, job.status.ray_cluster_name)
+        held = self._view(item).of(CLUSTERS).held(place)
+        if deletion.policy == "DeleteSelf":
+            await self._delete_object(item, RAYJOB, item.key, uid=job.metadata.uid)
+        elif held and deletion.policy == "DeleteCluster":
+            await self._delete_cluster(item, job, held)
+        elif held:
+            await self._suspend_workers(item, job, held)
+
+    async def _delete_object(self, item: Item, kind: Kind, key: Key, *, uid: str) -> None:
+        if not await self._writes.delete(item, kind, key, uid=uid):
+            raise NotCaughtUp(f"{kind.name} {key} is gone or another one by now")
+
+    async def _delete_cluster(self, item: Item, job: RayJob, cluster: Held[JobCluster]) -> None:
+        uid = job.metadata.uid
         try:
-            await self._writes.delete(item, RAYCLUSTER, place, uid=cluster.metadata.uid)
+            await self._delete_object(item, RAYCLUSTER, cluster.key, uid=cluster.uid)
         except QUIET:
             raise
         except MantaError as error:
-            self._tell(job, "Warning", "FailedToDeleteRayCluster", f"Failed to delete cluster {place}: {error}")
+            note = f"Failed to delete cluster {cluster.key}: {error}"
+            self._teller.failed(item.key, uid, reason="FailedToDeleteRayCluster", note=note)
             raise
-        self._tell(job, "Normal", "DeletedRayCluster", f"Deleted cluster {place}")
+        self._teller.did(item.key, uid, reason="DeletedRayCluster", note=f"Deleted cluster {cluster.key}")
 
-    async def _suspend_workers(self, item: Item, job: EndingJob, cluster: RayCluster) -> None:
-        place = Key(cluster.metadata.namespace, cluster.metadata.name)
+    async def _suspend_workers(self, item: Item, job: RayJob, cluster: Held[JobCluster]) -> None:
+        uid, groups = job.metadata.uid, cluster.object.spec.worker_group_specs
         steps = [
             {"op": "add", "path": f"/spec/workerGroupSpecs/{index}/suspend", "value": True}
-            for index, _ in enumerate(cluster.spec.worker_group_specs)
+            for index in range(len(groups))
         ]
-        patch = guarded(cluster.metadata.resource_version, steps)
+        patch = guarded(cluster.object.metadata.resource_version, steps)
         try:
-            await self._writes.patch(item, RAYCLUSTER, place, patch=patch, into=RayCluster)
+            await self._writes.patch(item, RAYCLUSTER, cluster.key, patch=patch, into=RayCluster)
         except QUIET:
             raise
         except MantaError as error:
-            note = f"Failed to suspend worker groups in cluster {place}: {error}"
-            self._tell(job, "Warning", "FailedToUpdateRayCluster", note)
+            note = f"Failed to suspend worker groups in cluster {cluster.key}: {error}"
+            self._teller.failed(item.key, uid, reason="FailedToUpdateRayCluster", note=note)
             raise
-        note = f"Set the `suspend` field to true for all worker groups in cluster {place}"
-        self._tell(job, "Normal", "UpdatedRayCluster", note)
+        note = f"Set the `suspend` field to true for all worker groups in cluster {cluster.key}"
+        self._teller.did(item.key, uid, reason="UpdatedRayCluster", note=note)
 
     async def _announce(self, item: Item, action: Announce) -> None:
         """Write one condition beside those of others."""
@@ -163,31 +177,26 @@ class EndingService:
         )
         others = [each for each in job.status.conditions if each.type != CONDITION]
         body = {
-            "metadata": {"resourceVersion": job.metadata.resource_version},
+            "metadata": {"uid": job.metadata.uid, "resourceVersion": job.metadata.resource_version},
             "status": {"conditions": [to_builtins(each) for each in (*others, condition)]},
         }
         await self._writes.write_status(item, RAYJOB, patch=MergePatch(body), into=RayJob)
 
-    def _held(self, item: Item) -> Held[EndingJob] | None:
+    def _view(self, item: Item) -> View:
         view = self.plane.view_of(item)
-        return view.of(JOBS).held(item.key) if view else None
-
-    def _tell(self, job: EndingJob, severity: Literal["Normal", "Warning"], reason: str, note: str) -> None:
-        meta = job.metadata
-        about = ObjectReference(
-            api_version=RAYJOB.api_version, kind=RAYJOB.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
-        )
-        action = "Update" if "Update" in reason else "Delete"
-        self._recorder.record(
-            about, Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
-        )
+        if view is None:
+            raise NotCaughtUp("the view is not whole")
+        return view
 
 
-def _scope(item: Item) -> Scope:
-    marks = {labels.ORIGINATED_FROM_NAME: item.key.name, labels.ORIGINATED_FROM_KIND: "RayJob"}
-    return Scope(namespace=item.key.namespace, labels=",".join(f"{name}={value}" for name, value in marks.items()))
+def _job_of(cluster: Held[JobCluster]) -> Iterable[Key]:
+    """The RayJob that a cluster was made for."""
+    owner = cluster.object.controller
+    return [Key(cluster.key.namespace, owner.name)] if owner and owner.kind == RAYJOB.kind else []
 
 
-def _ours(view: View, item: Item) -> list[Key]:
-    found = view.of(CLUSTERS).find("job", item.key)
-    return [Key(cluster.metadata.namespace, cluster.metadata.name) for cluster in found]
+def _cluster(view: View, job: EndingJob | RayJob, key: Key, uid: str) -> JobCluster | None:
+    """The job's cluster; one that bears its name but is somebody else's does not count."""
+    cluster = view.of(CLUSTERS).get(Key(key.namespace, job.status.ray_cluster_name))
+    owner = cluster.controller if cluster else None
+    return None if owner and owner.uid != uid else cluster

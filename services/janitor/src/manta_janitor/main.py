@@ -24,8 +24,11 @@ async def main(config: Config, parts: Parts) -> None:
         settings = config.settings()
         jobs = EndingService(found.kube, found.means, settings.janitor, recorder, shape)
         clusters = FadingService(found.kube, found.means, settings, recorder, shape)
+        parts.show("deletions", jobs.queue.shown)
         async with asyncio.TaskGroup() as group:
             telling = group.create_task(recorder.run())
-            await asyncio.gather(run_plane(parts, jobs.plane), run_plane(parts, clusters.plane))
+            async with asyncio.TaskGroup() as planes:
+                planes.create_task(run_plane(parts, jobs.plane))
+                planes.create_task(run_plane(parts, clusters.plane))
             telling.cancel()
         await recorder.drain(limit_seconds=DRAIN_SECONDS)

@@ -1,31 +1,40 @@
-"""What the janitor keeps of jobs and pods: a hundred thousand of them wait for their time, so it is little."""
+"""What the janitor keeps of jobs, clusters and pods: a hundred thousand wait for their time, so it is little. Pure."""
 
-from typing import Literal
+import sys
+from collections.abc import Mapping
+from typing import Final, Literal
 
 import msgspec
 
+from manta_common.api import annotations, labels
 from manta_common.api.core import Job
 from manta_common.api.gates import Gates
-from manta_common.api.meta import Condition
 from manta_common.api.names import MANAGED_BY_KUBERAY
-from manta_common.api.raycluster import RayCluster
-from manta_common.api.rayjob import DeletionStrategy
-from manta_common.api.wire import Strings, Time, Wire
+from manta_common.api.raycluster import RayCluster, RayClusterStatus, empty_spec
+from manta_common.api.rayjob import DeletionStrategy, RayJob
+from manta_common.api.wire import Time, Wire
 
-ENDED = frozenset({"Complete", "Failed"})
+ENDED: Final = frozenset({"Complete", "Failed"})
+CONDITION: Final = "CleanupScheduled"
+PATIENCE_SECONDS: Final = 300
+Policy = Literal["DeleteSelf", "DeleteCluster", "DeleteWorkers", "DeleteNone"]
+Way = Literal["job", "janitor", "none"]
+_NO_SPEC: Final = empty_spec()
+_NO_STATUS: Final = RayClusterStatus()
 
 
-class Identity(Wire, frozen=True, kw_only=True):
-    """Which object it is, and whether it goes already."""
+class Said(Wire, frozen=True, kw_only=True):
+    """A condition, as far as it must be compared with what it should say."""
 
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    generation: int = 0
-    creation_timestamp: Time | None = None
+    type: str = ""
+    status: str = ""
+    message: str = ""
+
+
+class Going(Wire, frozen=True, kw_only=True):
+    """Whether an object goes already."""
+
     deletion_timestamp: Time | None = None
-    finalizers: Strings = ()
 
 
 class EndingSpec(Wire, frozen=True, kw_only=True):
@@ -39,33 +48,74 @@ class EndingSpec(Wire, frozen=True, kw_only=True):
 
 
 class EndingStatus(Wire, frozen=True, kw_only=True):
-    """How a RayJob ended, and when."""
+    """How a RayJob ended and when, and what was announced."""
 
     job_status: str = ""
     job_deployment_status: str = ""
     ray_cluster_name: str = ""
     end_time: Time | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Said, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Words that all jobs share are kept once, conditions of others not at all."""
+        kept = tuple(each for each in self.conditions if each.type == CONDITION)
+        msgspec.structs.force_setattr(self, "conditions", kept)
+        for name in ("job_status", "job_deployment_status"):
+            msgspec.structs.force_setattr(self, name, sys.intern(getattr(self, name)))
 
 
 class EndingJob(Wire, frozen=True, kw_only=True):
     """A RayJob, as far as its end is concerned."""
 
-    metadata: Identity = msgspec.field(default_factory=Identity)
-    spec: EndingSpec = msgspec.field(default_factory=EndingSpec)
-    status: EndingStatus = msgspec.field(default_factory=EndingStatus)
+    metadata: Going = Going()
+    spec: EndingSpec = EndingSpec()
+    status: EndingStatus = EndingStatus()
 
 
-class NodeMeta(Identity, frozen=True, kw_only=True):
-    """Which pod it is, and of which cluster."""
+class Owner(Wire, frozen=True, kw_only=True):
+    """Who owns a cluster."""
 
-    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
 
 
-class Node(Wire, frozen=True, kw_only=True):
-    """A Ray pod, as far as its deletion is concerned."""
+class Owned(Wire, frozen=True, kw_only=True):
+    """Which state of a cluster it is, whose it is, and whether it goes already."""
 
-    metadata: NodeMeta = msgspec.field(default_factory=NodeMeta)
+    resource_version: str = ""
+    deletion_timestamp: Time | None = None
+    owner_references: tuple[Owner, ...] = ()
+
+
+class Group(Wire, frozen=True, kw_only=True):
+    """A group of workers: whether they are to be away."""
+
+    suspend: bool | None = None
+
+
+class Groups(Wire, frozen=True, kw_only=True):
+    """The groups of workers of a cluster."""
+
+    worker_group_specs: tuple[Group, ...] = ()
+
+
+class JobCluster(Wire, frozen=True, kw_only=True):
+    """The RayCluster of a RayJob, as far as its end is concerned."""
+
+    metadata: Owned = Owned()
+    spec: Groups = Groups()
+
+    @property
+    def controller(self) -> Owner | None:
+        """The one object that looks after it, if there is one."""
+        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether some group of workers is not suspended."""
+        return not all(group.suspend for group in self.spec.worker_group_specs)
 
 
 class JanitorSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,14 +123,15 @@ class JanitorSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     gates: Gates = Gates()
     deletes_jobs: bool = False  # with shutdownAfterJobFinishes the RayJob itself goes, not only its cluster
-    cleans_redis: bool = True
+    cleans_redis: Way = "job"
+    patience_seconds: int = PATIENCE_SECONDS
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """A RayJob and its cluster, if that is still there."""
 
-    job: EndingJob
-    cluster: RayCluster | None = None
+    job: EndingJob | RayJob
+    cluster: JobCluster | None = None
 
     @property
     def is_ours(self) -> bool:
@@ -89,6 +140,36 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
         is_managed = job.spec.managed_by in {None, MANAGED_BY_KUBERAY}
         has_ended = job.status.job_deployment_status in ENDED and job.status.end_time is not None
         return is_managed and has_ended and job.metadata.deletion_timestamp is None and not job.spec.cluster_selector
+
+
+class NodeMeta(Wire, frozen=True, kw_only=True):
+    """Which pod it is, and of which cluster."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    deletion_timestamp: Time | None = None
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Of the labels, those that say where it belongs."""
+        msgspec.structs.force_setattr(self, "labels", _only(self.labels, (labels.CLUSTER, labels.NODE_TYPE)))
+
+
+class Node(Wire, frozen=True, kw_only=True):
+    """A Ray pod, as far as its deletion is concerned."""
+
+    metadata: NodeMeta = msgspec.field(default_factory=NodeMeta)
+
+
+class FadingCluster(RayCluster, frozen=True, kw_only=True):
+    """A RayCluster; of one that does not wait for us nothing is kept but its metadata."""
+
+    def __post_init__(self) -> None:
+        """Forget the status, and the spec unless it will be needed."""
+        msgspec.structs.force_setattr(self, "status", _NO_STATUS)
+        if annotations.CLUSTER_FINALIZER not in self.metadata.finalizers:
+            msgspec.structs.force_setattr(self, "spec", _NO_SPEC)
 
 
 class Fading(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,4 +181,5 @@ class Fading(msgspec.Struct, frozen=True, kw_only=True):
     cleanup: Job | None = None
 
 
-Policy = Literal["DeleteSelf", "DeleteCluster", "DeleteWorkers", "DeleteNone"]
+def _only(found: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, str]:
+    return {name: found[name] for name in wanted if name in found}

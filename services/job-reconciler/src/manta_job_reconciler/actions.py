@@ -66,7 +66,15 @@ class StopJob(msgspec.Struct, frozen=True, tag=True):
 
 
 class Confirm(msgspec.Struct, frozen=True, tag=True):
-    """Ask Ray whether the job has not ended after all, before it is said to have been lost."""
+    """Ask Ray whether the job has not ended after all; when Ray cannot be asked, the status says `otherwise`."""
+
+    otherwise: RayJobStatus
+
+
+class FitGang(msgspec.Struct, frozen=True, tag=True):
+    """Bring what a batch scheduler needs to the size that the job's pods have; `ending` when the attempt is over."""
+
+    ending: bool = False
 
 
 class WriteStatus(msgspec.Struct, frozen=True, tag=True):
@@ -100,9 +108,10 @@ class DeleteJob(msgspec.Struct, frozen=True, tag=True):
 
 
 class WriteSchedule(msgspec.Struct, frozen=True, tag=True):
-    """Write the last tick."""
+    """Write the last tick; `version` is the one it was decided on."""
 
     last_schedule_time: datetime
+    version: str
 
 
 class Recheck(msgspec.Struct, frozen=True, tag=True):
@@ -123,6 +132,7 @@ Action = (
     | Submit
     | StopJob
     | Confirm
+    | FitGang
     | WriteStatus
     | Tell
     | Recheck

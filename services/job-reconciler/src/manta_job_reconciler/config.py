@@ -1,5 +1,6 @@
 """The settings of the job-reconciler: KubeRay's switches under Manta's names and KubeRay's, and our own."""
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -7,7 +8,8 @@ from msgspec import Meta
 import manta_common.config
 from manta_common.api import env
 from manta_common.api.names import DEFAULT_DOMAIN
-from manta_common.ray.settings import RaySettings
+from manta_common.ray.settings import BatchScheduler, RaySettings
+from manta_common.validation.zones import zone_fault
 from manta_job_reconciler.observed import JobSettings
 
 
@@ -21,6 +23,16 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
 
     SERVICE: ClassVar[str] = "job-reconciler"
 
+    batch_scheduler: Annotated[
+        BatchScheduler, Meta(description="The scheduler that pods are left to. KubeRay's `--batch-scheduler`.")
+    ] = ""
+    time_zone: Annotated[
+        str,
+        Meta(
+            description="The time zone of schedules that name none; when empty `TZ`, then that of the machine.",
+            extra={"also": "TZ"},
+        ),
+    ] = ""
     cluster_domain: Annotated[str, _kuberay(env.OPERATOR_CLUSTER_DOMAIN, "The cluster's domain in DNS.")] = (
         DEFAULT_DOMAIN
     )
@@ -40,6 +52,13 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
     ] = True
     concurrency: Annotated[int, Meta(ge=1, le=1000, description="Jobs that are worked on at the same time.")] = 64
 
+    def objections(self) -> Iterator[str]:
+        """What is wrong with settings that are right one by one."""
+        yield from super().objections()
+        fault = zone_fault(self.time_zone) if self.time_zone else None
+        if fault:
+            yield f"MANTA_TIME_ZONE (or TZ) is {self.time_zone!r}: {fault}; give a name such as Europe/Berlin"
+
     def job_settings(self) -> JobSettings:
         """What decisions depend on."""
         ray = RaySettings(
@@ -47,6 +66,7 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
             cluster_domain=self.cluster_domain,
             head_cluster_ip=self.head_cluster_ip,
             login_shell=self.login_shell,
+            batch_scheduler=self.batch_scheduler,
         )
         return JobSettings(
             ray=ray,

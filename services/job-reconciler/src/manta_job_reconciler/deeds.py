@@ -63,3 +63,10 @@ MOVED: Final = Words(
     "FailedToUpdateService",
     "Failed to update the service {place}, {error}",
 )
+RELEASED: Final = Words(
+    "Cleanup",
+    "BatchSchedulerCleanedUp",
+    "Cleaned up batch scheduler resources for RayJob {place}",
+    "FailedToCleanupBatchScheduler",
+    "Failed to cleanup batch scheduler resources for RayJob {place}: {error}",
+)

@@ -13,9 +13,7 @@ from manta_common.api.documents import merge_patch
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob, RayJobStatus
 from manta_common.api.wire import to_builtins
-from manta_common.dashboard import calls
 from manta_common.dashboard.client import Dashboards
-from manta_common.dashboard.reports import TERMINAL
 from manta_common.errors import (
     AlreadyExists,
     Conflict,
@@ -23,7 +21,6 @@ from manta_common.errors import (
     NotCaughtUp,
     NotFound,
     Refused,
-    Retry,
     Throttled,
 )
 from manta_common.keys import Key
@@ -45,6 +42,7 @@ from manta_job_reconciler.actions import (
     CreateSubmitter,
     DeleteCluster,
     DeleteSubmitter,
+    FitGang,
     MoveService,
     Recheck,
     RemoveFinalizer,
@@ -53,10 +51,13 @@ from manta_job_reconciler.actions import (
     Tell,
     WriteStatus,
 )
+from manta_job_reconciler.asking import Ray, Unasked
+from manta_job_reconciler.gang import fit_pod_group
+from manta_job_reconciler.gauges import Gauges
 from manta_job_reconciler.observed import JobSettings, Observed
 
 CONTROLLER: Final = "rayjob-controller"
-LOG_CHARACTERS: Final = 1024
+AGAIN_SECONDS: Final = 3.0  # between two tries to ask Ray
 QUIET: Final = (NotCaughtUp, Conflict, Throttled)  # somebody was faster, or asks to wait: nothing to tell users of
 Child = TypeVar("Child", RayCluster, Job, Service)
 log = logging.getLogger(__name__)
@@ -69,7 +70,9 @@ class Hands(msgspec.Struct, frozen=True, kw_only=True):
     dashboards: Dashboards
     recorder: Recorder
     settings: JobSettings
+    gauges: Gauges
     recheck: Callable[[Item, datetime], None]
+    now: Callable[[], datetime]
 
 
 class Errand:
@@ -78,6 +81,7 @@ class Errand:
     def __init__(self, item: Item, observed: Observed, hands: Hands) -> None:
         self._item, self._observed, self._hands = item, observed, hands
         self._job = observed.job
+        self._ray = Ray(observed, hands.dashboards)
 
     async def carry_out(self, action: Action) -> None:
         """Do one thing."""
@@ -88,8 +92,8 @@ class Errand:
                 await self._create(action)
             case DeleteCluster() | DeleteSubmitter():
                 await self._delete(action)
-            case MoveService():
-                await self._move_service(action)
+            case MoveService() | FitGang():
+                await self._change(action)
             case Submit() | StopJob() | Confirm():
                 await self._ask(action)
             case WriteStatus():
@@ -144,6 +148,13 @@ class Errand:
         deletion = self._hands.writes.delete(self._item, kind, key, uid=action.uid)
         await self._telling(deeds.DELETED[kind], name, deletion)
 
+    async def _change(self, action: MoveService | FitGang) -> None:
+        match action:
+            case MoveService():
+                await self._move_service(action)
+            case FitGang():
+                await self._fit_gang(ending=action.ending)
+
     async def _move_service(self, action: MoveService) -> None:
         """Replace what the Service selects and serves; its address stays."""
         made = self._service_manifest()
@@ -153,69 +164,49 @@ class Errand:
         change = self._hands.writes.patch(self._item, SERVICE, key, patch=patch, into=Service)
         await self._telling(deeds.MOVED, key.name, change)
 
+    async def _fit_gang(self, *, ending: bool) -> None:
+        """Let the batch scheduler's PodGroup fit the job, and tell what an end has released."""
+        wanted = manifests.pod_group(self._job, self._observed.cluster, ending=ending)
+        fitting = fit_pod_group(self._hands.writes, self._item, wanted, missing_is_fine=ending)
+        if not ending:
+            await fitting
+            return
+        await self._telling(deeds.RELEASED, self._item.key.name, fitting)
+
     async def _ask(self, action: Submit | StopJob | Confirm) -> None:
-        """Ask Ray for something, by way of the gateway."""
+        """Ask Ray for something; that it could not be asked, and since when, is remembered where it matters."""
         match action:
             case Submit():
-                await self._submit(action)
-            case StopJob():
-                await self._stop(required=action.required)
+                await self._or_remember(action.otherwise, self._ray.submit())
             case Confirm():
-                await self._confirm()
+                await self._or_remember(action.otherwise, self._ray.confirm())
+            case StopJob():
+                await self._ray.stop(required=action.required)
 
-    async def _submit(self, action: Submit) -> None:
-        """Submit under an id of ours: Ray takes it once. When it does not, the status tells since when."""
+    async def _or_remember(self, otherwise: RayJobStatus, question: Awaitable[None]) -> None:
+        """Throttled when Ray could not be asked; what was remembered already is not written again."""
         try:
-            await self._hands.dashboards.submit(manifests.http_submission(self._job, self._cluster))
-        except AlreadyExists:
-            log.warning("another job bears the id and is followed", extra={"key": str(self._item)})
-        except (MantaError, Unbuildable) as error:
-            told = msgspec.structs.replace(action.otherwise, message=f"The Ray job could not be submitted: {error}")
-            await self._patch_status(told)
-            raise Retry(str(error)) from error
-
-    async def _stop(self, *, required: bool) -> None:
-        try:
-            await self._hands.dashboards.stop(self._about_job())
-        except NotFound:
-            log.debug("ray does not know the job", extra={"key": str(self._item)})
-        except MantaError as error:
-            if required:
-                raise
-            log.warning("ray job was not stopped", extra={"key": str(self._item), "error": str(error)})
-
-    async def _confirm(self) -> None:
-        """NotCaughtUp when Ray says that the job has ended after all: the report of it is on its way."""
-        try:
-            found = await self._hands.dashboards.get(self._about_job())
-        except NotFound:
-            return
-        if found.status in TERMINAL:
-            raise NotCaughtUp(f"ray says that the job is {found.status}, the report has not come yet")
+            await question
+        except Unasked as error:
+            since = self._job.status.job_status_check_failure_start_time
+            if otherwise.job_status_check_failure_start_time != since:
+                await self._patch_status(msgspec.structs.replace(otherwise, message=str(error)))
+            raise Throttled(str(error), retry_after_seconds=AGAIN_SECONDS) from error
 
     async def _write_status(self, action: WriteStatus) -> None:
         status = action.status
         if action.with_log:
-            status = msgspec.structs.replace(status, message=f"{status.message}{await self._log_tail()}")
+            tail = await self._ray.log_tail()
+            if tail not in status.message:  # Ray itself often tells the end of the log
+                status = msgspec.structs.replace(status, message=f"{status.message}\n{tail}")
         await self._patch_status(status)
+        self._hands.gauges.wrote(self._job, status, self._hands.now())
 
     async def _patch_status(self, status: RayJobStatus) -> None:
-        changes = merge_patch(to_builtins(self._job.status), to_builtins(status))
+        empty: manifests.Manifest = {"rayClusterStatus": {}, "rayJobInfo": {}}  # KubeRay writes them all the same
+        changes = empty | merge_patch(to_builtins(self._job.status), to_builtins(status))
         body = {"metadata": {"resourceVersion": self._job.metadata.resource_version}, "status": changes}
         await self._hands.writes.write_status(self._item, RAYJOB, patch=MergePatch(body), into=RayJob)
-
-    async def _log_tail(self) -> str:
-        """The last lines of the driver's log, if they can be had."""
-        about = self._about_job()
-        question = calls.LogRange(
-            cluster=about.cluster, cluster_uid=about.cluster_uid, job_id=about.job_id, tail=LOG_CHARACTERS
-        )
-        try:
-            text = (await self._hands.dashboards.logs(question)).text.strip()
-        except MantaError as error:
-            log.debug("no log of the driver", extra={"key": str(self._item), "error": str(error)})
-            return ""
-        return f"\n{text[-LOG_CHARACTERS:]}" if text else ""
 
     def _note(self, action: Tell | Recheck) -> None:
         if isinstance(action, Recheck):
@@ -224,17 +215,18 @@ class Errand:
             self._record(action.severity, action.reason, action.action, action.note)
 
     async def _telling(self, words: deeds.Words, name: str, act: Awaitable[object]) -> None:
-        """Carry something out and tell how it went."""
+        """Carry something out and tell how it went, unless there was nothing to do (False)."""
         place = f"{self._item.key.namespace}/{name}"
         try:
-            await act
+            has_acted = await act is not False
         except QUIET:
             raise
         except MantaError as error:
             note = words.failed_note.format(place=place, error=error)
             self._record("Warning", words.failed_reason, words.action, note)
             raise
-        self._record("Normal", words.reason, words.action, words.note.format(place=place))
+        if has_acted:
+            self._record("Normal", words.reason, words.action, words.note.format(place=place))
 
     def _record(self, severity: Literal["Normal", "Warning"], reason: str, action: str, note: str) -> None:
         meta = self._job.metadata
@@ -252,15 +244,6 @@ class Errand:
 
     def _service_manifest(self) -> manifests.Manifest:
         return job_head_service(self._job, self._cluster, self._hands.settings.ray)
-
-    def _about_job(self) -> calls.AboutJob:
-        job = self._job
-        cluster = self._observed.cluster
-        return calls.AboutJob(
-            cluster=Key(job.metadata.namespace, job.status.ray_cluster_name),
-            cluster_uid=cluster.metadata.uid if cluster else "",
-            job_id=job.status.job_id,
-        )
 
     @property
     def _cluster(self) -> RayCluster:

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from datetime import datetime
 
 from manta_common.kube.events import Recorder
 from manta_common.parts import Parts
@@ -12,6 +11,7 @@ from manta_common.worker import Pace
 from manta_job_reconciler.config import Config
 from manta_job_reconciler.reconcile import JobService
 from manta_job_reconciler.schedules import CronService, CronSettings
+from manta_job_reconciler.zone import local_zone
 
 ABOUT = "Runs RayJobs and RayCronJobs to their end."
 DRAIN_SECONDS = 5.0
@@ -26,9 +26,7 @@ async def main(config: Config, parts: Parts) -> None:
             JobService(found.kube, found.means, config.job_settings(), recorder, shape).plane,
         ]
         if config.feature_gates.cron_job:
-            local = datetime.now().astimezone().tzinfo
-            assert local is not None
-            settings = CronSettings(gates=config.feature_gates, local=local)
+            settings = CronSettings(gates=config.feature_gates, local=local_zone(config.time_zone))
             planes.append(CronService(found.kube, found.means, settings, recorder, shape).plane)
         async with asyncio.TaskGroup() as group:
             telling = group.create_task(recorder.run())

@@ -19,9 +19,12 @@ from manta_common.dashboard import calls
 from manta_common.gotext import GoError
 from manta_common.keys import Key
 from manta_common.ray.cluster import Unbuildable, asks_for_token
+from manta_common.ray.schedulers import volcano
+from manta_common.ray.schedulers.marks import mark_of, marked, marked_metadata
+from manta_common.ray.schedulers.parent import Parent, job_parent
 from manta_common.ray.settings import RaySettings
 from manta_job_reconciler.command_line import Submission, arguments, dashboard_address, shell
-from manta_job_reconciler.reasons import SIDECAR_MODE
+from manta_job_reconciler.reasons import K8S_JOB_MODE, SIDECAR_MODE
 
 Manifest = dict[str, Any]
 SUBMITTER_RETRIES: Final = 2
@@ -42,18 +45,16 @@ def ray_cluster(job: RayJob, settings: RaySettings) -> Manifest:
     made = dict(to_builtins(spec))
     if is_sidecar:
         made["headGroupSpec"] = _with_sidecar(job, made["headGroupSpec"], settings)
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": "RayCluster",
-        "metadata": {
-            "name": job.status.ray_cluster_name,
-            "namespace": job.metadata.namespace,
-            "labels": {**job.metadata.labels, **marks},
-            "annotations": {**job.metadata.annotations, **added},
-            "ownerReferences": [owner_reference("RayJob", job)],
-        },
-        "spec": made,
+    about: Manifest = {
+        "name": job.status.ray_cluster_name,
+        "namespace": job.metadata.namespace,
+        "labels": {**job.metadata.labels, **marks},
+        "annotations": {**job.metadata.annotations, **added},
+        "ownerReferences": [owner_reference("RayJob", job)],
     }
+    if job.spec.submission_mode == K8S_JOB_MODE:  # in other modes KubeRay leaves the cluster unmarked
+        about = marked_metadata(about, mark_of(_parent(job, spec), "", settings))
+    return {"apiVersion": names.API_VERSION, "kind": "RayCluster", "metadata": about, "spec": made}
 
 
 def submitter_job(job: RayJob, cluster: RayCluster, dashboard_url: str, settings: RaySettings) -> Manifest:
@@ -62,6 +63,7 @@ def submitter_job(job: RayJob, cluster: RayCluster, dashboard_url: str, settings
     config = job.spec.submitter_config
     retries = config.backoff_limit if config and config.backoff_limit is not None else SUBMITTER_RETRIES
     template = _submitter_template(job, cluster, dashboard_url, settings)
+    template = marked(template, _parent(job, cluster.spec), labels.SUBMITTER_GROUP, settings)
     about = template.setdefault("metadata", {})
     about["labels"] = {**about.get("labels", {}), **marks}
     return {
@@ -75,6 +77,18 @@ def submitter_job(job: RayJob, cluster: RayCluster, dashboard_url: str, settings
         },
         "spec": {"backoffLimit": retries, "template": template},
     }
+
+
+def pod_group(job: RayJob, cluster: RayCluster | None, *, ending: bool) -> Manifest:
+    """Volcano's PodGroup of a job: of all its pods, or of what an attempt that is over has left."""
+    spec = job.spec.ray_cluster_spec
+    if spec is None:
+        raise Unbuildable("rayClusterSpec is missing")
+    if not ending:
+        return volcano.pod_group(_parent(job, spec))
+    if cluster is None or cluster.metadata.deletion_timestamp is not None:
+        return volcano.released_pod_group(job_parent(job, spec))
+    return volcano.pod_group(job_parent(job, cluster.spec))
 
 
 def cron_child(cron: RayCronJob, tick: datetime) -> Manifest:
@@ -124,6 +138,19 @@ def owner_reference(kind: str, owner: RayJob | RayCronJob) -> Manifest:
 
 def _origin(job: RayJob) -> dict[str, str]:
     return {labels.ORIGINATED_FROM_NAME: job.metadata.name, labels.ORIGINATED_FROM_KIND: "RayJob"}
+
+
+def _parent(job: RayJob, spec: RayClusterSpec) -> Parent:
+    """The job as batch schedulers see it, with the pod that submits."""
+    default: Manifest = {"spec": {"containers": [_default_container("")]}}
+    match job.spec.submission_mode:
+        case mode if mode == K8S_JOB_MODE:
+            own = job.spec.submitter_pod_template
+            return job_parent(job, spec, default if own is UNSET else msgspec.json.decode(own))
+        case mode if mode == SIDECAR_MODE:
+            return job_parent(job, spec, default)
+        case _:
+            return job_parent(job, spec)
 
 
 def _with_sidecar(job: RayJob, head: Manifest, settings: RaySettings) -> Manifest:

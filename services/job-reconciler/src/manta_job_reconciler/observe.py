@@ -63,7 +63,7 @@ def observe(view: View, everywhere: View, item: Item) -> Observed | None:
         own_service=view.of(SERVICES).get(Key(item.key.namespace, names.head_service(item.key.name))),
         submitter=submitter if submitter and item.key in job_of(submitter) else None,
         submitter_pods=tuple(view.of(PODS).find("submitter", item.key)),
-        head_pods=tuple(pod for pod in view.of(PODS).find("cluster", place) if _is_head(pod)),
+        pods=tuple(view.of(PODS).find("cluster", place)),
         report=_believed(view.of(REPORTS).get(item.key), job, cluster),
     )
 
@@ -72,10 +72,6 @@ def _head_service(everywhere: View, cluster: RayCluster | None) -> Service | Non
     if cluster is None:
         return None
     return everywhere.of(SERVICES).get(Key(cluster.metadata.namespace, head_service_name(cluster)))
-
-
-def _is_head(pod: Pod) -> bool:
-    return pod.metadata.labels.get(labels.NODE_TYPE) == labels.HEAD
 
 
 def _believed(report: JobReport | None, job: RayJob, cluster: RayCluster | None) -> JobReport | None:

@@ -4,7 +4,7 @@ from typing import Self
 
 import msgspec
 
-from manta_common.api import annotations
+from manta_common.api import annotations, labels
 from manta_common.api.core import Job, Pod, Service
 from manta_common.api.gates import Gates
 from manta_common.api.names import MANAGED_BY_KUBERAY
@@ -12,7 +12,7 @@ from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob, RayJobSpec, RayJobStatus
 from manta_common.dashboard.reports import JobReport
 from manta_common.ray.settings import RaySettings
-from manta_job_reconciler.reasons import K8S_JOB_MODE, SIDECAR_MODE
+from manta_job_reconciler.reasons import K8S_JOB_MODE, NEW, SIDECAR_MODE
 
 
 class JobSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +38,13 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     own_service: Service | None = None
     submitter: Job | None = None
     submitter_pods: tuple[Pod, ...] = ()
-    head_pods: tuple[Pod, ...] = ()
+    pods: tuple[Pod, ...] = ()
     report: JobReport | None = None
+
+    @property
+    def head_pods(self) -> tuple[Pod, ...]:
+        """The pods of the cluster's head."""
+        return tuple(pod for pod in self.pods if pod.metadata.labels.get(labels.NODE_TYPE) == labels.HEAD)
 
     @property
     def spec(self) -> RayJobSpec:
@@ -60,6 +65,11 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     def is_deleting(self) -> bool:
         """Whether it is to go."""
         return self.job.metadata.deletion_timestamp is not None
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether no reconciler has done anything for it yet: its first write is refused if that is not so."""
+        return self.status.job_deployment_status == NEW and not self.status.failed and not self.has_finalizer
 
     @property
     def has_finalizer(self) -> bool:

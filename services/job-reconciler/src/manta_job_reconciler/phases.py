@@ -4,7 +4,16 @@ from datetime import datetime
 
 from manta_job_reconciler import reasons
 from manta_job_reconciler.observed import JobSettings, Observed
-from manta_job_reconciler.policies import beginning, initializing, leaving, running, validity, waiting, winding_down
+from manta_job_reconciler.policies import (
+    beginning,
+    gangs,
+    initializing,
+    leaving,
+    running,
+    validity,
+    waiting,
+    winding_down,
+)
 from manta_job_reconciler.step import Step, said
 
 
@@ -12,6 +21,8 @@ def next_step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     """Return the next step of a job that is ours."""
     if observed.is_deleting:
         return leaving.step(observed, now)
+    if observed.status.job_deployment_status in reasons.WINDING_DOWN:
+        return winding_down.step(observed, settings, now)  # whatever the spec says: nothing may be left behind
     wrong = validity.problem(observed.job, settings.gates)
     if wrong:
         return validity.refused(observed, *wrong)
@@ -28,17 +39,17 @@ def _by_state(observed: Observed, settings: JobSettings, now: datetime) -> Step:
             return waiting.step(observed, now)
         case reasons.RUNNING:
             return running.step(observed, settings, now)
-        case reasons.SUSPENDING | reasons.RETRYING:
-            return winding_down.step(observed, settings, now)
         case _:
-            return _at_rest(observed)
+            return _at_rest(observed, settings)
 
 
-def _at_rest(observed: Observed) -> Step:
+def _at_rest(observed: Observed, settings: JobSettings) -> Step:
     """States that only a person, or the janitor, changes; one that nobody knows is derived from the facts."""
     state = observed.status.job_deployment_status
     if state == reasons.SUSPENDED and not observed.spec.suspend:
         return Step(status=said(observed.status, job_status="", job_deployment_status=reasons.NEW))
-    if state in {reasons.SUSPENDED, *reasons.ENDED}:
+    if state == reasons.SUSPENDED:
         return Step(status=observed.status)
+    if state in reasons.ENDED:
+        return Step(status=observed.status, phases=(gangs.ending(observed, settings),))
     return validity.recovered(observed)

@@ -13,6 +13,8 @@ COMPLETE: Final = "Complete"
 FAILED: Final = "Failed"
 VALIDATION_FAILED: Final = "ValidationFailed"
 ENDED: Final = frozenset({COMPLETE, FAILED})
+WINDING_DOWN: Final = frozenset({SUSPENDING, RETRYING})
+FAILING: Final = frozenset({FAILED, RETRYING, VALIDATION_FAILED})
 
 K8S_JOB_MODE: Final = "K8sJobMode"
 HTTP_MODE: Final = "HTTPMode"

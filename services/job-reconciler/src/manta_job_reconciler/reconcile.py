@@ -19,6 +19,7 @@ from manta_common.writes import Writes
 from manta_job_reconciler.actions import Action
 from manta_job_reconciler.decide import decide
 from manta_job_reconciler.execute import Errand, Hands
+from manta_job_reconciler.gauges import Gauges
 from manta_job_reconciler.observe import (
     CLUSTERS,
     JOBS,
@@ -51,12 +52,15 @@ class JobService:
         self._kube, self._settings = kube, settings
         wide = Wide(sources=(CLUSTERS, SERVICES), marks=_selecting)
         self.plane = Plane(means, self, shape, wide=wide)
+        self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
         self._hands = Hands(
             writes=Writes(kube, self.plane, FED),
             dashboards=Dashboards(means.bus),
             recorder=recorder,
             settings=settings,
+            gauges=self._gauges,
             recheck=self.plane.worker.recheck,
+            now=kube.now,
         )
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
@@ -78,8 +82,12 @@ class JobService:
         def decided(view: View, about: Item) -> Sequence[Phase[Action]]:
             found = observe(view, self.plane.everywhere, about)
             if found is None:
+                self._gauges.gone(about)
                 return []
             seen["job"] = found
+            self._gauges.saw(about, found.job)
+            if found.is_untouched:
+                self.plane.fence.verified(about)  # nothing can have been made for it that the view may lack
             return decide(found, self._settings, self._kube.now())
 
         async def carry_out(about: Item, action: Action) -> None:

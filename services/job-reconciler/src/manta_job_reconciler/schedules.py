@@ -83,7 +83,8 @@ class CronService:
         cron = view.of(SCHEDULES).get(item.key)
         if cron is None:
             return []
-        jobs = tuple(view.of(CHILDREN_JOBS).find("schedule", item.key))
+        found = view.of(CHILDREN_JOBS).find("schedule", item.key)
+        jobs = tuple(job for job in found if cron.metadata.uid in {each.uid for each in job.metadata.owner_references})
         scheduled = Scheduled(cron=cron, jobs=jobs, zone=self._zone(cron))
         return decide(scheduled, self._settings.gates, self._kube.now())
 
@@ -105,7 +106,8 @@ class CronService:
                 key = Key(item.key.namespace, action.name)
                 await self._writes.delete(item, RAYJOB, key, uid=action.uid)
             case WriteSchedule():
-                patch = MergePatch({"status": {"lastScheduleTime": _text(action.last_schedule_time)}})
+                said = {"lastScheduleTime": _text(action.last_schedule_time)}
+                patch = MergePatch({"metadata": {"resourceVersion": action.version}, "status": said})
                 await self._writes.write_status(item, RAYCRONJOB, patch=patch, into=RayCronJob)
             case Tell():
                 self._tell(item, action)

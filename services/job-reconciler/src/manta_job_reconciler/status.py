@@ -1,20 +1,17 @@
 """What a RayJob's status says: the accounts, the end, the conditions, and whether it is worth a write. Pure."""
 
-from datetime import datetime
-from typing import Final, Literal
+from datetime import datetime, timedelta
+from typing import Final
 
 import msgspec
 
-from manta_common.api.meta import Condition
 from manta_common.api.raycluster import RayClusterStatus
 from manta_common.api.rayjob import RayJobStatus
 from manta_common.dashboard.reports import SUCCEEDED
-from manta_job_reconciler import reasons
-from manta_job_reconciler.observed import Observed
-from manta_job_reconciler.policies.submission import find
+from manta_job_reconciler import conditions, reasons
+from manta_job_reconciler.observed import JobSettings, Observed
 
-__all__ = ["RayJobStatus", "accounted", "completed", "is_worth_writing"]
-
+CLUSTER_PAUSE: Final = timedelta(seconds=3)  # as often as KubeRay looks
 # Of a cluster's status, what counts when two are compared.
 _CLUSTER_FIELDS: Final = (
     "state",
@@ -31,10 +28,11 @@ _CLUSTER_FIELDS: Final = (
 
 
 def accounted(before: RayJobStatus, after: RayJobStatus, *, limit: int | None) -> RayJobStatus:
-    """Count how the attempt ended, and try again if that is allowed."""
+    """Count how the attempt ended, and try again if that is allowed; once for each end."""
     failed, succeeded = after.failed or 0, after.succeeded or 0
     state = after.job_deployment_status
-    if before.job_deployment_status in reasons.ENDED or state in {"", reasons.VALIDATION_FAILED}:
+    has_ended = before.end_time is not None or before.job_deployment_status in reasons.ENDED
+    if has_ended or state in {reasons.NEW, reasons.VALIDATION_FAILED}:
         return after
     if state == reasons.FAILED:
         failed += 1
@@ -46,73 +44,34 @@ def accounted(before: RayJobStatus, after: RayJobStatus, *, limit: int | None) -
     return msgspec.structs.replace(after, failed=failed, succeeded=succeeded, job_deployment_status=state)
 
 
-def completed(observed: Observed, after: RayJobStatus, now: datetime) -> RayJobStatus:
+def completed(observed: Observed, after: RayJobStatus, settings: JobSettings, now: datetime) -> RayJobStatus:
     """Add the time of the end and the conditions."""
-    before = observed.status
-    if after.job_deployment_status in reasons.ENDED and before.job_deployment_status not in reasons.ENDED:
+    if after.job_deployment_status in reasons.ENDED and after.end_time is None:
         after = msgspec.structs.replace(after, end_time=now.replace(microsecond=0))
-    conditions = tuple(_conditions(observed, after, now))
-    foreign = tuple(each for each in after.conditions if each.type not in {ours.type for ours in conditions})
-    return msgspec.structs.replace(after, conditions=(*conditions, *foreign))
+    return msgspec.structs.replace(after, conditions=conditions.conditions(observed, after, settings, now))
 
 
 def is_worth_writing(before: RayJobStatus, after: RayJobStatus) -> bool:
-    """Whether something that a reader acts on has changed."""
+    """Whether something that a reader acts on has changed.
+
+    Conditions alone count only where the API server keeps them: KubeRay's own CRDs drop them, again and again.
+    """
     return (
         before.job_status != after.job_status
         or before.job_deployment_status != after.job_deployment_status
         or before.job_status_check_failure_start_time != after.job_status_check_failure_start_time
         or _differs(before.ray_cluster_status, after.ray_cluster_status)
-        or before.conditions != after.conditions
+        or bool(before.conditions and before.conditions != after.conditions)
         or (after.job_deployment_status == reasons.VALIDATION_FAILED and before.message != after.message)
     )
 
 
+def waits_until(before: RayJobStatus, after: RayJobStatus) -> datetime | None:
+    """When news of the cluster alone are written; None when there is more to say, or nothing was said yet."""
+    since = before.ray_cluster_status.last_update_time or before.start_time
+    rest = msgspec.structs.replace(after, ray_cluster_status=before.ray_cluster_status)
+    return since + CLUSTER_PAUSE if since and not is_worth_writing(before, rest) else None
+
+
 def _differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:
     return any(getattr(before, name) != getattr(after, name) for name in _CLUSTER_FIELDS)
-
-
-def _conditions(observed: Observed, after: RayJobStatus, now: datetime) -> list[Condition]:
-    state = after.job_deployment_status
-    is_failed = state in {reasons.FAILED, reasons.RETRYING, reasons.VALIDATION_FAILED}
-    submitted = find(after, reasons.CONDITION_SUBMITTED)
-    found = {
-        reasons.CONDITION_INITIALIZED: (bool(after.dashboard_url), ""),
-        reasons.CONDITION_SUBMITTED: (_is_submitted(after), submitted.message if submitted else ""),
-        reasons.CONDITION_RUNNING: (state == reasons.RUNNING and after.job_status == "RUNNING", ""),
-        reasons.CONDITION_COMPLETE: (state == reasons.COMPLETE, after.message if state == reasons.COMPLETE else ""),
-        reasons.CONDITION_FAILED: (is_failed, after.message if is_failed else ""),
-        reasons.CONDITION_SUSPENDED: (state == reasons.SUSPENDED, ""),
-    }
-    reason = after.reason if is_failed and after.reason else (state or "New")
-    return [
-        _condition(observed, type_, holds=holds, reason=reason, message=message, now=now)
-        for type_, (holds, message) in found.items()
-    ]
-
-
-def _is_submitted(after: RayJobStatus) -> bool:
-    """Whether Ray has, or had, the job in this attempt."""
-    if not after.job_id or not after.dashboard_url:
-        return False
-    condition = find(after, reasons.CONDITION_SUBMITTED)
-    return bool(after.job_status) or (condition is not None and condition.status == "True")
-
-
-def _condition(  # noqa: PLR0913
-    observed: Observed, type_: str, *, holds: bool, reason: str, message: str, now: datetime
-) -> Condition:
-    before = find(observed.status, type_)
-    status: Literal["True", "False"] = "True" if holds else "False"
-    if before and before.status == status:
-        since, kept = before.last_transition_time, before.reason
-    else:
-        since, kept = now.replace(microsecond=0), reason
-    return Condition(
-        type=type_,
-        status=status,
-        observed_generation=observed.job.metadata.generation,
-        last_transition_time=since,
-        reason=kept if not holds else reason,
-        message=message,
-    )

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from manta_common.api.meta import Condition
 from manta_common.api.rayjob import RayJobStatus
 from manta_job_reconciler.actions import Action, Tell
 from manta_job_reconciler.reasons import FAILED
@@ -22,6 +23,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 def said(status: RayJobStatus, **changes: Any) -> RayJobStatus:
     """Return the status with some fields changed."""
     return msgspec.structs.replace(status, **changes)
+
+
+def find(status: RayJobStatus, type_: str) -> Condition | None:
+    """The condition of a type."""
+    return next((condition for condition in status.conditions if condition.type == type_), None)
 
 
 def failed(status: RayJobStatus, reason: str, message: str) -> Step:

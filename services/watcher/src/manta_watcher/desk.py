@@ -60,7 +60,7 @@ class Desk:
         tombstone_seconds: float = TOMBSTONE_SECONDS,
     ) -> None:
         self._sink, self._channels, self._partitions, self._parent = sink, channels, partitions, parent
-        self._tombstone_seconds = tombstone_seconds
+        self.tombstone_seconds = tombstone_seconds
         self._book: dict[Place, Record] = {}
         self._roots = Roots()
         self._withheld: dict[Place, Waiting] = {}
@@ -77,8 +77,9 @@ class Desk:
 
     def recall(self, place: Place, record: Record) -> None:
         """This stands in the stream from before. One object that stands in two partitions is buried in one."""
-        if place in self._book:
-            self._bury(place, self._book[place], NONE)
+        other = self._book.get(place)
+        if other and other.partition != record.partition:
+            self._bury(place, other, NONE)
         self._book[place] = record
 
     def see(self, sighting: Sighting, now: float) -> list[Place]:
@@ -146,7 +147,7 @@ class Desk:
         subject = self._subject(place, record.partition)
         state: State[Any] = State(key=place.key, uid=record.uid, version=str(record.version))
         body = self._channels[place.kind].encode(state)
-        self._sink.put(subject, Parcel(body=body, ttl_seconds=self._tombstone_seconds, headers=headers))
+        self._sink.put(subject, Parcel(body=body, ttl_seconds=self.tombstone_seconds, headers=headers))
         return subject
 
     def _parcel(self, sighting: Sighting, after: str) -> Parcel:

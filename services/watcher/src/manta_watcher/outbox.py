@@ -39,10 +39,11 @@ class Sink(Protocol):
 
 
 class Outbox:
-    """Implements `Sink` on a bus. `sequences` is what stands in the stream, by subject."""
+    """Implements `Sink` on a bus."""
 
-    def __init__(self, bus: Bus, sequences: dict[str, int], tracing: Tracing | None = None) -> None:
-        self._bus, self._sequences, self._tracing = bus, sequences, tracing or Tracing()
+    def __init__(self, bus: Bus, tracing: Tracing | None = None) -> None:
+        self._bus, self._tracing = bus, tracing or Tracing()
+        self._sequences: dict[str, int] = {}  # what stands in the stream
         self._waiting: dict[str, Parcel] = {}
         self._flying: set[str] = set()
         self._tombstones: dict[str, float] = {}  # until when they stand
@@ -58,6 +59,15 @@ class Outbox:
         """This is to be the last word on the subject; what waited there before is no longer sent."""
         self._waiting[subject] = parcel
         self._woken.set()
+
+    @property
+    def known(self) -> int:
+        """How many subjects are kept in mind, those of tombstones too."""
+        return len(self._sequences)
+
+    def stands(self, subject: str, sequence: int) -> None:
+        """This stands in the stream from before."""
+        self._sequences[subject] = sequence
 
     def check(self, message: Message) -> None:
         """StoodDown when a message of the stream is not one of ours."""

@@ -11,7 +11,8 @@ from manta_common.ownership.owner import Owner
 from manta_common.ownership.settings import Ownership, Times
 from manta_common.plane import Means
 from manta_common.telemetry.plane import OwnershipMetrics
-from manta_watcher.session import Session, Tally, Task
+from manta_watcher.session import Session, Task
+from manta_watcher.tally import Tally
 
 SERVICE = "watcher"
 THRONE = 0

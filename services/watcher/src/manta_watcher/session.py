@@ -4,39 +4,33 @@ import asyncio
 import itertools
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
 from manta_common.api.meta import ObjectMeta
-from manta_common.bus.channel import Channel, word_of
-from manta_common.bus.packing import Poison
-from manta_common.bus.protocol import Batch, Bus, Message
+from manta_common.bus.channel import Channel
+from manta_common.bus.protocol import Bus
 from manta_common.delays import delay_seconds
-from manta_common.errors import Expired, NotFound, Retry, Unreachable
-from manta_common.feed import number
-from manta_common.keys import Key
+from manta_common.errors import Expired, NotFound, Retry
 from manta_common.kube.protocol import Change, KindMissing, Kube
 from manta_common.partitions import PARTITIONS
 from manta_common.telemetry.names import WATCH_SPAN, attributes
 from manta_common.telemetry.stamps import stamp
 from manta_common.telemetry.tracing import Headers, Tracing
-from manta_watcher.desk import TOMBSTONE_SECONDS, Desk, Record, Sighting
-from manta_watcher.lines import Line, Something, lines, outline
+from manta_watcher.desk import TOMBSTONE_SECONDS, Desk, Sighting
+from manta_watcher.lines import Line, lines, outline
 from manta_watcher.outbox import Outbox
 from manta_watcher.roots import Place, parent
+from manta_watcher.standing import Standing
+from manta_watcher.tally import Tally
 from manta_watcher.watched import WATCHED, Watched
 
 MISSING_KIND_SECONDS = 30.0
 OVERDUE_EVERY_SECONDS = 5.0
-LOOK_SECONDS = 3.0
 log = logging.getLogger(__name__)
-
-
-class StreamReplaced(Unreachable):
-    """The stream had to be read anew: what is known of it may be wrong."""
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,14 +43,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     tombstone_seconds: float = TOMBSTONE_SECONDS  # a consumer that is cut off for longer reads anew
 
 
-class Tally:
-    """What telemetry asks of a watcher."""
-
-    def __init__(self) -> None:
-        self.listed = self.changes = self.unreadable = self.sessions = 0
-        self.whole = False
-
-
 class Session:
     """Everything a reign knows; a new reign begins with nothing."""
 
@@ -67,11 +53,8 @@ class Session:
         self._lines = lines(task.watched, task.namespaces)
         kinds = {watched.kind.name: watched.type for watched in task.watched}
         self._channels: dict[str, Channel[Any]] = {word: Channel(word, type_) for word, type_ in kinds.items()}
-        self._any = {word: Channel(word, Something) for word in kinds}
         self._decoders = {word: msgspec.json.Decoder(type_) for word, type_ in kinds.items()}
-        self._tombstone_seconds = task.tombstone_seconds
-        self._sequences: dict[str, int] = {}
-        self._outbox = Outbox(bus, self._sequences, self._tracing)
+        self._outbox = Outbox(bus, self._tracing)
         self._desk = Desk(
             self._outbox,
             self._channels,
@@ -79,6 +62,7 @@ class Session:
             parent=task.parent,
             tombstone_seconds=task.tombstone_seconds,
         )
+        self._standing = Standing(self._desk, self._outbox, self._lines, self._tally)
         self._again: asyncio.Queue[Place] = asyncio.Queue()
         self._versions: dict[Line, str] = {}
         self._chance = random.Random(0)  # spreads our own tries only, for nobody else reigns
@@ -102,11 +86,11 @@ class Session:
         """Reign until cancelled, or until the stream must be read anew or somebody else writes it."""
         filters = [channel.filter() for channel in self._channels.values()]
         async with self._bus.replay(filters) as batches:
-            await self._read_stream(batches)
+            await self._standing.read(batches)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._outbox.run())
-                group.create_task(self._guard(batches))
-                group.create_task(self._look_after_stream())
+                group.create_task(self._standing.guard(batches))
+                group.create_task(self._standing.look_after(self._bus))
                 group.create_task(self._look_again())
                 group.create_task(self._release_overdue())
                 for line in self._lines:
@@ -114,43 +98,6 @@ class Session:
                 self._tally.whole = True
                 for line in self._lines:
                     group.create_task(self._follow(line))
-
-    async def _read_stream(self, batches: AsyncIterator[Batch]) -> None:
-        """What stands in the stream from before."""
-        async for batch in batches:
-            for message in batch.messages:
-                self._recall(message)
-            if batch.caught_up:
-                return
-
-    def _recall(self, message: Message) -> None:
-        """Remember one message; one that cannot be read counts as an object that nobody has seen yet."""
-        self._sequences[message.subject] = message.sequence
-        try:
-            word = word_of(message.subject)
-            partition, key = self._channels[word].parse(message.subject)
-        except Poison as error:
-            self._tell_of(message, error)
-            return
-        uid, version = "", 0
-        try:
-            _, state = self._any[word].read(message)
-            if state.object is None:
-                self._outbox.buried(message.subject, seconds=self._tombstone_seconds)
-                return
-            uid, version = state.uid, number(state.version)
-        except (Poison, ValueError) as error:
-            self._tell_of(message, error)
-        self._desk.recall(Place(word, key), Record(partition, uid, version, self._bits(word, key)))
-
-    def _tell_of(self, message: Message, error: Exception) -> None:
-        self._tally.unreadable += 1
-        log.error("message cannot be read", extra={"subject": message.subject, "error": str(error)})
-
-    def _bits(self, kind: str, key: Key) -> int:
-        """The scopes that might show an object."""
-        found = (line for line in self._lines if line.watched.kind.name == kind)
-        return sum(line.bit for line in found if line.scope.namespace in ("", key.namespace))
 
     async def _list(self, line: Line) -> None:
         """List one scope, however often it takes, and note what it shows and what it does not."""
@@ -253,27 +200,6 @@ class Session:
                 continue
             self._see(msgspec.structs.replace(line, bit=0), raw, self._stamp())
             delays = self._delays()
-
-    async def _guard(self, batches: AsyncIterator[Batch]) -> None:
-        """Go on reading the stream, to notice when it had to be read anew and when somebody else writes it."""
-        async for batch in batches:
-            if batch.fresh:
-                raise StreamReplaced("the stream was lost or replaced")
-            for message in batch.messages:
-                self._outbox.check(message)
-
-    async def _look_after_stream(self) -> None:
-        """Notice when the stream was emptied: nobody who reads it is told."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            self._outbox.forget_expired()
-            try:
-                stream = await self._bus.state()
-            except Retry as error:
-                log.debug("stream cannot be looked at", extra={"error": str(error)})
-                continue
-            if self._outbox.is_missing_from(stream):
-                raise StreamReplaced("the stream has lost something that was in it")
 
     async def _release_overdue(self) -> None:
         """Publish what has waited too long for what it belongs to."""

@@ -68,7 +68,13 @@ def test_the_truth_is_always_within_the_uncertainty(seed: int) -> None:
         world.monotonic += chance.expovariate(1)
         world.answer(clock, there_seconds=chance.expovariate(20), back_seconds=chance.expovariate(20))
         assert world.error(clock) <= clock.uncertainty_seconds + 1e-6
+        assert 0 <= world.server - clock.earliest_now().timestamp() + 1e-6
+        assert world.server - clock.earliest_now().timestamp() <= 2 * clock.uncertainty_seconds
     assert clock.uncertainty_seconds < 0.2
+
+
+def test_before_the_first_answer_nothing_is_sure() -> None:
+    assert World().clock().earliest_now().timestamp() == 0
 
 
 def test_a_step_of_the_local_clock_changes_nothing() -> None:

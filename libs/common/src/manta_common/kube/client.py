@@ -59,6 +59,10 @@ class Client:
         """The API server's time; the local clock's until its first answer."""
         return self._transport.clock.now()
 
+    def earliest_now(self) -> datetime:
+        """What the API server's clock shows at least."""
+        return self._transport.clock.earliest_now()
+
     async def get(self, kind: Kind, key: Key, into: type[T]) -> T:
         """One object, decoded; NotFound when there is none."""
         path = _object_path(kind, key)

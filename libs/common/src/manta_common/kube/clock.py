@@ -37,6 +37,11 @@ class ServerClock:
         """The server's time."""
         return EPOCH + timedelta(seconds=self._monotonic() + self._offset)
 
+    def earliest_now(self) -> datetime:
+        """What the server's clock shows at least; the beginning of time before the first answer."""
+        slack = DRIFT * (self._monotonic() - self._bounded_at)
+        return EPOCH + timedelta(seconds=max(0.0, self._monotonic() + self._low - slack))
+
     def observe(self, date: str, *, sent_at: float, received_at: float) -> None:
         """Learn from the Date header of an answer; the times are those of the monotonic clock."""
         second = self._parse(date)

@@ -105,6 +105,9 @@ class Kube(Protocol):
     def now(self) -> datetime:
         """The API server's time, carried on by the monotonic clock; a step of the local clock changes nothing."""
 
+    def earliest_now(self) -> datetime:
+        """What the API server's clock shows at least; `now` may be ahead of it until there were more answers."""
+
 
 def operations(*steps: Mapping[str, Any]) -> JsonPatch:
     """A JSON patch of these steps."""

@@ -64,12 +64,12 @@ class BucketWatch:
         self._whole = False
         self._woken = asyncio.Event()
         link.listen(self._woken.set)
-        stream.listen(self._woken.set)
+        stream.listen(self._hear)
 
     def close(self) -> None:
         """Stop watching."""
         self._link.ignore(self._woken.set)
-        self._stream.ignore(self._woken.set)
+        self._stream.ignore(self._hear)
 
     def __aiter__(self) -> "BucketWatch":
         return self
@@ -82,6 +82,9 @@ class BucketWatch:
                 await self._wait()
                 await self._link.ways.lag()
         return self._pending.popleft()
+
+    def _hear(self, _: str) -> None:
+        self._woken.set()
 
     def _look(self) -> None:
         if not self._link.connected or self._link.deceived:

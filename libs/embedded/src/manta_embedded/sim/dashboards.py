@@ -13,14 +13,15 @@ from manta_common.api.annotations import FT_ENABLED
 from manta_common.api.labels import CLUSTER, NODE_TYPE
 from manta_common.errors import Unreachable
 from manta_common.keys import Key
-from manta_common.kinds import POD, SERVICE
+from manta_common.kinds import SERVICE
 from manta_embedded.sim import pods
 from manta_embedded.sim.history import History
 from manta_embedded.sim.rayjobs import JobScript, SubmittedJob, script_of
+from manta_embedded.store.changes import Event
 from manta_embedded.store.objects import Obj, is_terminating
 from manta_embedded.store.store import Store
 
-HEAD = "head"
+HEAD, PODS = "head", ("", "pods")
 Scripts = Callable[[str, str], JobScript]  # of a submission id and an entrypoint
 
 
@@ -132,8 +133,10 @@ class Dashboards:
     def __init__(self, store: Store, history: History, chance: random.Random) -> None:
         self._store, self._history, self._chance = store, history, chance
         self._alive: dict[Key, tuple[object, Dashboard]] = {}
+        self._heads: dict[Key, Obj] = {}
         self._behaviours: dict[Key, Behaviour] = {}
         self._scripts: dict[str, JobScript] = {}
+        store.subscribe(self._note)
 
     def script(self, submission_id: str, script: JobScript) -> None:
         """How a job will run, whichever cluster it is submitted to; else its entrypoint tells."""
@@ -155,7 +158,7 @@ class Dashboards:
     def of(self, cluster: str, namespace: str = "default") -> Dashboard:
         """The dashboard of a cluster; Unreachable while its head is not ready."""
         key = Key(namespace, cluster)
-        head = next((pod for pod in self._heads(namespace) if _label(pod, CLUSTER) == cluster), None)
+        head = next((pod for pod in self._ready_heads(namespace) if _label(pod, CLUSTER) == cluster), None)
         if head is None:
             raise Unreachable(f"the head of {key} is not ready: connection refused")
         return self._dashboard(key, head)
@@ -187,17 +190,21 @@ class Dashboards:
         namespace = rest.partition(".")[0] or "default"
         service = self._store.find(SERVICE, Key(namespace, name))
         wanted = (service or {}).get("spec", {}).get("selector") or {}
-        for pod in self._heads(namespace if service else ""):
+        for pod in self._ready_heads(namespace if service else ""):
             own = pod["metadata"].get("labels") or {}
             if (service and wanted.items() <= own.items()) or pod["status"].get("podIP") == host:
                 return Key(pod["metadata"]["namespace"], own[CLUSTER])
         raise Unreachable(f"nobody answers at {host}: connection refused")
 
-    def _heads(self, namespace: str) -> list[Obj]:
-        found = self._store.objects(POD, namespace)
-        return [
-            pod for pod in found if _label(pod, NODE_TYPE) == HEAD and pods.is_ready(pod) and not is_terminating(pod)
-        ]
+    def _ready_heads(self, namespace: str) -> list[Obj]:
+        found = (pod for key, pod in self._heads.items() if namespace in ("", key.namespace))
+        return [pod for pod in found if pods.is_ready(pod) and not is_terminating(pod)]
+
+    def _note(self, event: Event) -> None:
+        if event.storage == PODS and _label(event.new, NODE_TYPE) == HEAD:
+            self._heads.pop(event.key, None)
+            if event.type != "DELETED":
+                self._heads[event.key] = event.new
 
     def _dashboard(self, key: Key, head: Obj) -> Dashboard:
         """What this life of the head remembers; with fault tolerance the next life remembers it too."""

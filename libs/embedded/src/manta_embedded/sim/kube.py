@@ -50,6 +50,7 @@ class Line:
         self.clock, self.ledger = ServerClock(_time, wall), Ledger()
         self.calls = self.writes = 0
         self._cut = False
+        self._second, self._date = 0, ""
 
     def cut(self) -> None:
         """The service is dead: nothing of it goes through any more."""
@@ -71,7 +72,7 @@ class Line:
                 self._strike(call, trouble)
             await self._caller.ways.back()
             self._require()
-            self.clock.observe(self._date(), sent_at=sent_at, received_at=_time())
+            self.clock.observe(self._dated(), sent_at=sent_at, received_at=_time())
         if call.verb == "create":
             self.ledger.created(call.kind, _key(result), _uid(result))
         return result
@@ -128,8 +129,12 @@ class Line:
         if self._cut:
             raise asyncio.CancelledError
 
-    def _date(self) -> str:
-        return formatdate(int(self._store.now().timestamp()), usegmt=True)
+    def _dated(self) -> str:
+        """The Date header of an answer; most carry the same as the one before."""
+        second = int(self._store.now().timestamp())
+        if second != self._second:
+            self._second, self._date = second, formatdate(second, usegmt=True)
+        return self._date
 
 
 class SimulatedKube(EmbeddedKube):
@@ -142,6 +147,10 @@ class SimulatedKube(EmbeddedKube):
     def now(self) -> datetime:
         """The API server's time as this service knows it from its answers."""
         return self._line.clock.now()
+
+    def earliest_now(self) -> datetime:
+        """What the API server's clock shows at least, by its answers."""
+        return self._line.clock.earliest_now()
 
     def _decode(self, kind: Kind, obj: Obj, into: type[T]) -> T:
         """Whoever takes raw objects, as the watcher does, has no use for managedFields, which take long to work out."""

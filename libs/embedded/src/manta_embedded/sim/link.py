@@ -84,7 +84,7 @@ class Link:
         self.deceived = True
         for stream, key in self.leases:
             stream.remove(key)
-            stream.notify()
+            stream.notify(key)
 
     def undeceive(self) -> None:
         """See the truth again."""

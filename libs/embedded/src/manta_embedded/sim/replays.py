@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from manta_common.bus.protocol import Batch
 from manta_embedded.sim.link import Link
-from manta_embedded.sim.stream import Stream, matcher
+from manta_embedded.sim.stream import EVERYTHING, Stream, matcher
 
 
 class Replay:
@@ -20,12 +20,12 @@ class Replay:
         self._read = self._goal = 0
         self._woken = asyncio.Event()
         link.listen(self._woken.set)
-        stream.listen(self._woken.set)
+        stream.listen(self._hear)
 
     def close(self) -> None:
         """Stop reading."""
         self._link.ignore(self._woken.set)
-        self._stream.ignore(self._woken.set)
+        self._stream.ignore(self._hear)
 
     def __aiter__(self) -> "Replay":
         return self
@@ -39,6 +39,10 @@ class Replay:
                 return batch
             await self._woken.wait()
             await self._link.ways.lag()
+
+    def _hear(self, subject: str) -> None:
+        if subject == EVERYTHING or self._wants(subject):
+            self._woken.set()
 
     def _next(self) -> Batch | None:
         """What is there to be passed on; nothing of other subjects, unless it is to say that all has been read."""

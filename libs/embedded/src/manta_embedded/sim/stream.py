@@ -13,6 +13,8 @@ from manta_common.errors import Conflict
 
 LARGEST_BODY = 8 * 1024 * 1024
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+EVERYTHING = ""  # in place of a subject
+Listener = Callable[[str], None]
 SYNC_SECONDS = 120.0  # what is younger may not be on the disk yet
 
 
@@ -26,7 +28,7 @@ class Stream:
         self._messages: dict[str, Message] = {}  # in the order of their sequences
         self._ends: list[tuple[float, int, str]] = []
         self._expires_at: dict[str, float] = {}
-        self._listeners: dict[Callable[[], None], None] = {}
+        self._listeners: dict[Listener, None] = {}
         self._unsynced: deque[tuple[float, str, Message | None, float | None]] = deque()  # what stood there before
 
     def write(self, message: Message, expect: int | None, ttl_seconds: float | None) -> int:
@@ -45,7 +47,7 @@ class Stream:
         if ttl_seconds is not None:
             expires_at = self._expires_at[message.subject] = self._clock.monotonic() + ttl_seconds
             heapq.heappush(self._ends, (expires_at, self.last, message.subject))
-        self.notify()
+        self.notify(message.subject)
         return self.last
 
     def find(self, subject: str) -> Message | None:
@@ -75,7 +77,7 @@ class Stream:
         self._messages.clear()
         self._expires_at.clear()
         self._unsynced.clear()
-        self.notify()
+        self.notify(EVERYTHING)
 
     def lose_tail(self, seconds: float) -> None:
         """Lose what was written last, as a NATS does whose machine lost power before its disk was synced."""
@@ -90,7 +92,7 @@ class Stream:
                 self._expires_at[subject] = expires_at
                 heapq.heappush(self._ends, (expires_at, before.sequence, subject))
         self._messages = dict(sorted(self._messages.items(), key=lambda item: item[1].sequence))
-        self.notify()
+        self.notify(EVERYTHING)
 
     @property
     def next_end_at(self) -> float | None:
@@ -98,18 +100,18 @@ class Stream:
         self._expire()
         return self._ends[0][0] if self._ends else None
 
-    def listen(self, listener: Callable[[], None]) -> None:
-        """Have a function called after every change, but not when something expires."""
+    def listen(self, listener: Listener) -> None:
+        """Have a function called with the subject of every change, but not when something expires."""
         self._listeners[listener] = None
 
-    def ignore(self, listener: Callable[[], None]) -> None:
+    def ignore(self, listener: Listener) -> None:
         """Call it no more."""
         self._listeners.pop(listener, None)
 
-    def notify(self) -> None:
-        """Wake everybody who listens."""
+    def notify(self, subject: str) -> None:
+        """Tell everybody who listens."""
         for listener in tuple(self._listeners):
-            listener()
+            listener(subject)
 
     def _later(self, sequence: int) -> Iterator[Message]:
         for message in reversed(self._messages.values()):

@@ -30,8 +30,9 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
         done = "carried out" if self.applied else "not carried out"
         what = ["the service dies"] if self.crash else []
         what += [type(self.error("")).__name__] if self.error else []
-        what += [f"{self.delay_seconds:g} s late"] if self.delay_seconds else []
-        return f"{' and '.join(what) or 'nothing'}, {done}"
+        if not what:
+            return f"{self.delay_seconds:g} s late"
+        return f"{' and '.join(what)}, {done}"
 
 
 class Script(msgspec.Struct, kw_only=True):

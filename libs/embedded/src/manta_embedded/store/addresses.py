@@ -22,8 +22,8 @@ class Addresses:
 
     def __init__(self, rng: random.Random, network: str = NETWORK) -> None:
         self._rng = rng
-        network_ = ipaddress.ip_network(network)
-        self._first, self._count = int(network_.network_address) + 1, network_.num_addresses - 2
+        self._network = ipaddress.ip_network(network)
+        self._first, self._count = int(self._network.network_address) + 1, self._network.num_addresses - 2
         self._used: set[str] = set()
         self._ports: set[int] = set()
 
@@ -61,10 +61,22 @@ class Addresses:
     def refusal(self, service: Obj) -> Cause | None:
         """What is wrong with the address that a new service asks for."""
         wanted = at_path(service, "spec.clusterIP")
-        if wanted in (None, "", "None") or wanted not in self._used:
+        if wanted in (None, "", "None"):
             return None
-        why = f"failed to allocate IP {wanted}: provided IP is already allocated"
+        if not self._is_ours(wanted):
+            why = "the provided network does not match the current range"
+        elif wanted in self._used:
+            why = "provided IP is already allocated"
+        else:
+            return None
+        why = f"failed to allocate IP {wanted}: {why}"
         return faults.invalid("spec.clusterIPs", [wanted], why)
+
+    def _is_ours(self, address: str) -> bool:
+        try:
+            return ipaddress.ip_address(address) in self._network
+        except ValueError:
+            return False
 
     def _free_address(self) -> str:
         while True:

@@ -31,12 +31,12 @@ def applied(live: Obj, managers: Managers, application: Application) -> tuple[Ob
     shape, own = application.shape, application.manager
     known = dict(managers) or _unknown_holders(live, application)
     last = known[own].fields if own in known else NOTHING
-    wanted = held_only(fieldsets.fields_of(application.config, shape), application.ignored)
-    known[own] = Held(wanted, application.api_version, application.time)
+    given = fieldsets.fields_of(application.config, shape)
     merged = merging.merged(live, application.config, shape)
-    new = _pruned(merged, known, last, shape)
-    if new == live:  # then the time stays too
-        known[own] = Held(wanted, application.api_version, managers[own].time if own in managers else "")
+    others = [held.fields for one, held in known.items() if one != own]
+    new = _pruned(merged, [given, *others], last, shape)
+    time = application.time if new != live else managers[own].time if own in managers else ""
+    known[own] = Held(held_only(given, application.ignored), application.api_version, time)
     change = fieldsets.difference(live, new, shape)
     touched = held_only(change.added | change.modified, application.ignored)
     conflicts = {one: held.fields & touched for one, held in known.items() if one != own and held.fields & touched}
@@ -60,15 +60,15 @@ def _unknown_holders(live: Obj, application: Application) -> dict[Manager, Held]
     return {manager: Held(fields, version, application.time)}
 
 
-def _pruned(merged: Obj, managers: Managers, last: Fields, shape: Shape) -> Obj:
-    """Without what the applier had applied before, no longer applies, and nobody else holds."""
+def _pruned(merged: Obj, held_by: Sequence[Fields], last: Fields, shape: Shape) -> Obj:
+    """Without what the applier had applied before and nobody holds now, itself included."""
     if not last:
         return merged
     whole = merging.with_named_members(fieldsets.fields_of(merged, shape), shape)
     before = merging.with_named_members(last, shape)
     bare = _left(merging.without(merged, before, shape))
     kept = merging.with_named_members(fieldsets.fields_of(bare, shape), shape)
-    held = NOTHING.union(*(merging.with_named_members(one.fields, shape) for one in managers.values()))
+    held = NOTHING.union(*(merging.with_named_members(fields, shape) for fields in held_by))
     restored = _left(merging.without(merged, whole - (kept | held), shape))
     restored_fields = merging.with_named_members(fieldsets.fields_of(restored, shape), shape)
     return _left(merging.without(merged, (whole - restored_fields) & before, shape))

@@ -64,7 +64,6 @@ def _events() -> list[Served]:
             kind=kinds.EVENT,
             storage=storage,
             fields=(*EVENT_FIELDS, *regarding),
-            conversions=Conversions(events.from_own, events.to_own),
             shape=builtin_shape(kinds.EVENT),
         ),
         Served(

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 
-from manta_embedded.store import definitions, pods
+from manta_embedded.store import definitions, events, pods
 from manta_embedded.store.objects import Obj
 
 Complete = Callable[[Obj], Obj]
@@ -155,6 +155,7 @@ DEFAULTED: dict[tuple[str, str], Complete] = {
     ("batch", "jobs"): _job,
     ("networking.k8s.io", "networkpolicies"): _network_policy,
     definitions.STORAGE: definitions.with_defaults,
+    ("events.k8s.io", "events"): events.with_defaults,
     (RBAC, "rolebindings"): _binding,
     (RBAC, "clusterrolebindings"): _binding,
 }

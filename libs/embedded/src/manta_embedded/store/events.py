@@ -31,7 +31,7 @@ OWN_NAMES = {core: own for own, core in CORE_NAMES.items()}
 
 def from_core(event: Obj) -> Obj:
     """An event of the core group as it is stored."""
-    found = {OWN_NAMES.get(name, name): value for name, value in event.items() if name not in CORE_ALWAYS or value}
+    found = {OWN_NAMES.get(name, name): value for name, value in event.items()}
     return {**found, "apiVersion": "events.k8s.io/v1"}
 
 
@@ -41,11 +41,6 @@ def to_core(event: Obj) -> Obj:
     return {**CORE_ALWAYS, **found, "apiVersion": "v1"}
 
 
-def to_own(event: Obj) -> Obj:
-    """A stored event as events.k8s.io shows it."""
+def with_defaults(event: Obj) -> Obj:
+    """An event with the fields that it has even when they are empty."""
     return {**OWN_ALWAYS, **event}
-
-
-def from_own(event: Obj) -> Obj:
-    """An event of events.k8s.io as it is stored."""
-    return {name: value for name, value in event.items() if name not in OWN_ALWAYS or value}

@@ -65,6 +65,10 @@ class EmbeddedKube:
         """The API's time."""
         return self._store.now()
 
+    def earliest_now(self) -> datetime:
+        """The same: there is no doubt about it."""
+        return self._store.now()
+
     async def get(self, kind: Kind, key: Key, into: type[T]) -> T:
         """One object, decoded; NotFound when there is none."""
         call = _object_call("get", kind, key)

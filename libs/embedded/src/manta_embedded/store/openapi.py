@@ -20,7 +20,8 @@ from manta_embedded.store.shapes import ANYTHING, Shape
 
 FILE = "kubernetes.json"
 PREFIX = "#/components/schemas/"
-KEPT = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
+KEPT = ("type", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
+OPEN = ("Quantity", "IntOrString", "RawExtension", "JSON", "FieldsV1")  # texts, numbers or anything
 ROOTS = {
     "": "Pod Service ConfigMap Secret ServiceAccount Namespace Node Event PersistentVolumeClaim ResourceQuota",
     "batch": "Job",
@@ -48,7 +49,7 @@ def taken_from(documents: Iterable[Mapping[str, Any]]) -> bytes:
     while waiting:
         name = waiting.pop()
         if name not in found:
-            found[name] = _trimmed(published[name])
+            found[name] = {} if name.endswith(OPEN) else _trimmed(published[name])
             waiting.extend(_references(found[name]))
     lines = (b'"%s":%s' % (name.encode(), msgspec.json.encode(found[name])) for name in sorted(found))
     return b"{\n" + b",\n".join(lines) + b"\n}\n"

@@ -1,6 +1,5 @@
 """What the server makes of an object before it is stored: metadata that is not the writer's, parts that are kept."""
 
-import operator
 from typing import Any
 
 import msgspec
@@ -27,7 +26,7 @@ NO_STATUS_ON_CREATE = frozenset(("resourcequotas", "nodes"))  # built-in kinds t
 
 def typed(served: Served, body: Any) -> Obj:
     """A body that says what it is; 400 when it is something else."""
-    if not isinstance(body, dict):
+    if not isinstance(body, dict) or not isinstance(body.get("metadata") or {}, dict):
         raise errors.bad_request(f"the object provided is unrecognized (must be of type {served.kind.kind})")
     if served.custom:
         _check_custom(served, body)
@@ -40,22 +39,6 @@ def typed(served: Served, body: Any) -> Obj:
     if body.get("apiVersion") and body.get("kind"):
         return body
     return {**body, "apiVersion": kind.api_version, "kind": kind.kind}
-
-
-def cleaned(served: Served, body: Any) -> Any:
-    """A body without nulls; a custom resource may have them."""
-    return body if served.custom else without_nulls(body)
-
-
-def without_nulls(value: Any) -> Any:
-    """A value of a built-in kind, for which null is the same as nothing; itself where it has none."""
-    if isinstance(value, dict):
-        found = {name: without_nulls(child) for name, child in value.items() if child is not None}
-        return value if len(found) == len(value) and all(map(_is, found.values(), value.values())) else found
-    if isinstance(value, list):
-        items = [without_nulls(item) for item in value]
-        return value if all(map(_is, items, value)) else items
-    return value
 
 
 def _check_custom(served: Served, body: Obj) -> None:
@@ -88,6 +71,8 @@ def created(served: Served, namespace: str, body: Obj) -> Obj:
                 "the namespace of the provided object does not match the namespace sent on the request"
             )
         meta["namespace"] = namespace
+    if len(meta.get("ownerReferences") or ()) > 1:
+        meta["ownerReferences"] = _once_each(meta["ownerReferences"])
     found = {**body, "metadata": meta}
     if served.status and "status" in found and served.kind.plural not in NO_STATUS_ON_CREATE:
         del found["status"]
@@ -107,7 +92,11 @@ def check_key(served: Served, key: Key, body: Obj) -> None:
     """The body is of the object at the path; 400 when it is of another."""
     meta = metadata(body)
     name, namespace = meta.get("name", ""), meta.get("namespace", "")
-    if name and name != key.name:
+    if not name:
+        raise errors.bad_request(
+            f"the name of the object ({key.name} based on URL) was undeterminable: name must be provided"
+        )
+    if name != key.name:
         raise errors.bad_request(f"the name of the object ({name}) does not match the name on the URL ({key.name})")
     if namespace and served.kind.namespaced and namespace != key.namespace:
         raise errors.bad_request(
@@ -152,7 +141,6 @@ def is_same(old: Obj, new: Obj) -> bool:
     return {**before, **_ALWAYS_NEW} == {**after, **_ALWAYS_NEW}
 
 
-_is = operator.is_
 _NOTHING = object()
 _ALWAYS_NEW = {"resourceVersion": "", "managedFields": None}
 
@@ -169,7 +157,17 @@ def _kept_metadata(old: Obj, body: Obj) -> Obj:
     if "namespace" in was:
         meta["namespace"] = was["namespace"]
     meta["resourceVersion"] = was["resourceVersion"]
+    if len(meta.get("ownerReferences") or ()) > 1:
+        meta["ownerReferences"] = _once_each(meta["ownerReferences"])
     return meta
+
+
+def _once_each(owners: list[Obj]) -> list[Obj]:
+    found: list[Obj] = []
+    for owner in owners:
+        if owner not in found:
+            found.append(owner)
+    return owners if len(found) == len(owners) else found
 
 
 def _status_only(served: Served, old: Obj, body: Obj) -> Obj:

@@ -74,6 +74,17 @@ class Shape:
         return tuple((key, item.get(key, self.items.field(key).default)) for key in self.list_keys)
 
     @property
+    def type(self) -> str:
+        """The JSON type that a value must have; empty where any will do."""
+        found: str = self._schema.get("type", "")
+        return found
+
+    @property
+    def is_free_map(self) -> bool:
+        """Whether it is a map with names of any kind, as labels are."""
+        return "additionalProperties" in self._schema
+
+    @property
     def required_type(self) -> str:
         """The type that a value must have, where null is none of its values; empty where any will do."""
         found: str = "" if self._schema.get("nullable") else self._schema.get("type", "")

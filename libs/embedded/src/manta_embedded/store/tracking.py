@@ -98,7 +98,7 @@ def _changed_parts(old: Obj, new: Obj) -> tuple[Obj, Obj]:
     """What of an object is not the same any more; only that is kept until someone asks who holds it."""
     parts = [part for part in {**old, **new} if part != "metadata" and old.get(part) is not new.get(part)]
     before, after = metadata(old), metadata(new)
-    named = [part for part in WRITABLE if before.get(part) is not after.get(part)]
+    named = [part for part in (*WRITABLE, "generateName") if before.get(part) is not after.get(part)]
     return _only(old, parts, named), _only(new, parts, named)
 
 

@@ -3,24 +3,19 @@
 import re
 from collections.abc import Callable, Iterator
 
+from manta_embedded.store import contents
+from manta_embedded.store.contents import IMMUTABLE
 from manta_embedded.store.errors import Cause
 from manta_embedded.store.kinds import Served
-from manta_embedded.store.objects import Obj, at_path
+from manta_embedded.store.objects import Obj
 from manta_embedded.store.schema import faults, metadata
 
 WRITABLE = ("labels", "annotations", "ownerReferences", "finalizers")  # the server keeps the rest of the metadata
-IMMUTABLE = "field is immutable"
 FROZEN = "field is immutable when `immutable` is set"
 CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 CONFIG_KEY_TEXT = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',"
     "  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-)
-POD_CHANGEABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds")
-POD_TEXT = (
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 Check = Callable[[Obj, Obj | None], Iterator[Cause]]
 
@@ -73,40 +68,10 @@ def _frozen_causes(obj: Obj, old: Obj, parts: tuple[str, ...]) -> Iterator[Cause
             yield faults.forbidden(part, FROZEN)
 
 
-def _pod_causes(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    if old is not None and old["spec"] != obj["spec"] and _fixed(old["spec"]) != _fixed(obj["spec"]):
-        yield faults.forbidden("spec", POD_TEXT)
-
-
-def _fixed(spec: Obj) -> Obj:
-    """What of a pod's spec stays."""
-    kept = {name: value for name, value in spec.items() if name not in POD_CHANGEABLE}
-    for part in ("containers", "initContainers"):
-        if part in spec:
-            kept[part] = [{**container, "image": ""} for container in spec[part]]
-    return kept
-
-
-def _service_causes(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    before, after = (at_path(one, "spec.clusterIP") if one else None for one in (old, obj))
-    if before and after and before != after:
-        yield faults.invalid("spec.clusterIPs[0]", [after], "may not change once set")
-
-
-def _job_causes(obj: Obj, old: Obj | None) -> Iterator[Cause]:
-    if old is None:
-        return
-    for path in ("spec.completions", "spec.selector", "spec.completionMode"):
-        if at_path(old, path) != at_path(obj, path):
-            yield faults.invalid(path, at_path(obj, path), IMMUTABLE)
-    if at_path(old, "spec.template.spec") != at_path(obj, "spec.template.spec"):
-        yield faults.invalid("spec.template.spec", at_path(obj, "spec.template.spec"), IMMUTABLE)
-
-
 CONTENT: dict[tuple[str, str], Check] = {
     ("", "configmaps"): _config_causes,
     ("", "secrets"): _secret_causes,
-    ("", "pods"): _pod_causes,
-    ("", "services"): _service_causes,
-    ("batch", "jobs"): _job_causes,
+    ("", "pods"): contents.pod_causes,
+    ("", "services"): contents.service_causes,
+    ("batch", "jobs"): contents.job_causes,
 }

@@ -1,22 +1,18 @@
 """Every write, from what was sent to what is stored."""
 
-import random
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import msgspec
 
 from manta_common.keys import Key
-from manta_common.kinds import CRD, NAMESPACE, POD, SERVICE
 from manta_common.kube.protocol import Apply, JsonPatch, MergePatch, Patch
 from manta_embedded.store import (
     applicable,
-    defaults,
-    definitions,
+    contents,
     deletion,
     errors,
-    naming,
+    fitting,
     patching,
     prepare,
     subresources,
@@ -25,31 +21,21 @@ from manta_embedded.store import (
 )
 from manta_embedded.store.addresses import Addresses
 from manta_embedded.store.admission import Admission, Review
-from manta_embedded.store.buckets import Bucket
-from manta_embedded.store.commons import Commons
 from manta_embedded.store.deletion import Deletion
-from manta_embedded.store.errors import Cause, StatusError
+from manta_embedded.store.errors import Cause
 from manta_embedded.store.kinds import Served
-from manta_embedded.store.objects import EMPTY, Obj, is_terminating, metadata, with_metadata
+from manta_embedded.store.objects import EMPTY, Obj, metadata, with_metadata
 from manta_embedded.store.schema import faults
-from manta_embedded.store.times import text_of
 from manta_embedded.store.tracking import Write
 from manta_embedded.store.writers import Writer
 
-NAME_TRIES = 8
+MADE_BY_UPDATE = ("leases", "roles", "rolebindings", "clusterroles", "clusterrolebindings")
 
 
-class Ground(Protocol):
+class Ground(grants.Ground, Protocol):
     """What a write stands on."""
 
-    rng: random.Random
     admissions: list[Admission]
-
-    def now(self) -> datetime:
-        """The time."""
-
-    def bucket(self, storage: tuple[str, str]) -> Bucket:
-        """Where the objects of a resource are."""
 
     def commit(self, served: Served, key: Key, old: Obj | None, new: Obj | None) -> Obj:
         """Store, or remove."""
@@ -59,25 +45,27 @@ class Writing:
     """Carries writes out; who asks for one has nothing more to check."""
 
     def __init__(self, ground: Ground, addresses: Addresses) -> None:
-        self._ground, self._addresses = ground, addresses
-        self._second = (datetime.min.replace(tzinfo=UTC), "")
-        self._commons = Commons()
+        self._ground, self._grants = ground, grants.Grants(ground, addresses)
 
     def create(self, served: Served, namespace: str, body: Obj, writer: Writer) -> Obj:
         """Create an object."""
-        given = prepare.typed(served, prepare.cleaned(served, body))
-        return self._create(served, namespace, given, tracking.by_updater(served, writer, self._time(), (None, EMPTY)))
+        given = prepare.typed(served, body)
+        return self._create(
+            served, namespace, given, tracking.by_updater(served, writer, self._grants.time(), (None, EMPTY))
+        )
 
     def update(self, served: Served, key: Key, body: Obj, writer: Writer, *, subresource: str = "") -> Obj:
         """Replace an object, or a part of it."""
         subresources.check(served, subresource)
+        if served.kind.plural in MADE_BY_UPDATE and self._ground.bucket(served.storage).find(key) is None:
+            return self.create(served, key.namespace, body, writer)
         old = self._existing(served, key)
         if subresource == "scale":
             return self._rescale(served, old, body, writer)
-        given = prepare.typed(served, prepare.cleaned(served, body))
+        given = prepare.typed(served, body)
         if served.custom and not metadata(given).get("resourceVersion"):
             raise errors.unconditional(served, key.name)
-        write = tracking.by_updater(served, writer, self._time(), (old, given), subresource)
+        write = tracking.by_updater(served, writer, self._grants.time(), (old, given), subresource)
         return self._change(served, old, given, write)
 
     def patch(self, served: Served, key: Key, patch: Patch, writer: Writer, *, subresource: str = "") -> Obj:
@@ -91,7 +79,7 @@ class Writing:
             return self._rescale(served, old, _patched(subresources.scale_of(served, shown), patch), writer)
         new = _patched(shown, patch)
         given = prepare.typed(served, new)
-        write = tracking.by_updater(served, writer, self._time(), (old, given), subresource)
+        write = tracking.by_updater(served, writer, self._grants.time(), (old, given), subresource)
         return self._change(served, old, given, write)
 
     def delete(self, served: Served, key: Key, options: Deletion) -> Obj:
@@ -107,12 +95,12 @@ class Writing:
     def bind(self, served: Served, key: Key, node: str) -> Obj:
         """Put a pod on a node."""
         old = self._existing(served, key)
-        return self._ground.commit(served, key, old, subresources.bound(served, old, node, self._time()))
+        return self._ground.commit(served, key, old, subresources.bound(served, old, node, self._grants.time()))
 
     def _rescale(self, served: Served, old: Obj, scale: Obj, writer: Writer) -> Obj:
         """Change the number of replicas; the answer is the scale."""
         given = subresources.rescaled(served, served.shown(old), scale)
-        write = tracking.by_updater(served, writer, self._time(), (old, EMPTY), "scale")
+        write = tracking.by_updater(served, writer, self._grants.time(), (old, EMPTY), "scale")
         changed = self._change(served, old, given, msgspec.structs.replace(write, subresource=""))
         return subresources.scale_of(served, served.shown(changed))
 
@@ -123,23 +111,22 @@ class Writing:
         if old is None and subresource:
             raise errors.not_found(served, key.name)
         _check_applied_uid(served, old, config)
-        new, write = tracking.by_applier(served, patch, self._time(), (old, config), subresource)
+        new, write = tracking.by_applier(served, patch, self._grants.time(), (old, config), subresource)
         self._refuse(served, key.name, list(applicable.null_causes(new, served.shape)) if served.custom else [])
         if old is None:
             return self._create(served, key.namespace, new, write)
-        return self._change(served, old, prepare.cleaned(served, new), write)
+        return self._change(served, old, new, write)
 
     def _create(self, served: Served, namespace: str, given: Obj, write: Write) -> Obj:
-        self._check_namespace(served, namespace, metadata(given).get("name", ""))
-        obj = self._identified(served, prepare.created(served, namespace, served.stored(given)))
+        fitted = fitting.fitted(served, given)
+        self._grants.check_namespace(served, namespace, metadata(fitted).get("name", ""))
+        obj = self._grants.identified(served, prepare.created(served, namespace, served.stored(fitted)))
         name = obj["metadata"].get("name", "")
         self._refuse(served, name, validation.creation_causes(served, obj))
-        obj = defaults.defaulted(served.storage, obj)
-        if served.storage == (POD.group, POD.plural):
-            obj = self._commons.pod(obj)
+        obj = self._grants.defaulted(served, obj)
         held = write.track(None, obj)
         key = Key(namespace if served.kind.namespaced else "", name)
-        obj = self._admitted(Review(operation="CREATE", served=served, key=key, new=self._started(served, obj)))
+        obj = self._admitted(Review(operation="CREATE", served=served, key=key, new=self._grants.started(served, obj)))
         if self._ground.bucket(served.storage).find(key) is not None:
             raise errors.already_exists(served, name)
         return self._ground.commit(served, key, None, with_metadata(obj, managedFields=held))
@@ -149,7 +136,8 @@ class Writing:
         key = Key(old["metadata"].get("namespace", ""), name)
         prepare.check_key(served, key, given)
         prepare.check_version(served, old, given)
-        new = prepare.updated(served, old, served.stored(given), write.subresource)
+        fitted = fitting.fitted(served, given, served.shown(old))
+        new = prepare.updated(served, old, served.stored(fitted), write.subresource)
         new = self._admitted(
             Review(
                 operation="UPDATE",
@@ -157,7 +145,7 @@ class Writing:
                 key=key,
                 subresource=write.subresource,
                 old=old,
-                new=new if write.subresource == "status" else self._carried(served, old, new),
+                new=new if write.subresource == "status" else self._grants.carried(served, old, new),
             )
         )
         self._refuse(served, name, validation.update_causes(served, old, new))
@@ -169,65 +157,10 @@ class Writing:
             return self._ground.commit(served, key, new, None)
         return self._ground.commit(served, key, old, new)
 
-    def _time(self) -> str:
-        """The time as text; one text serves all writes of a second."""
-        now = self._ground.now().replace(microsecond=0)
-        if now != self._second[0]:
-            self._second = (now, text_of(now))
-        return self._second[1]
-
     def _existing(self, served: Served, key: Key) -> Obj:
         found = self._ground.bucket(served.storage).find(key)
         if found is None:
             raise errors.not_found(served, key.name)
-        return found
-
-    def _check_namespace(self, served: Served, namespace: str, name: str) -> None:
-        """Nothing is created in a namespace that is not there or is being emptied."""
-        if not served.kind.namespaced:
-            return
-        found = self._ground.bucket((NAMESPACE.group, NAMESPACE.plural)).find(Key("", namespace))
-        if found is None:
-            raise StatusError(*_missing_namespace(namespace))
-        if is_terminating(found):
-            why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            cause = Cause("NamespaceTerminating", f"namespace {namespace} is being terminated", "metadata.namespace")
-            raise errors.forbidden(served, name, why, [cause])
-
-    def _identified(self, served: Served, obj: Obj) -> Obj:
-        meta = dict(obj["metadata"])
-        if not meta.get("name") and meta.get("generateName"):
-            meta["name"] = self._free_name(served, meta)
-        meta["uid"] = naming.new_uid(self._ground.rng)
-        meta["creationTimestamp"] = self._time()
-        if served.generation:
-            meta["generation"] = 1
-        return {**obj, "metadata": meta}
-
-    def _free_name(self, served: Served, meta: Obj) -> str:
-        bucket = self._ground.bucket(served.storage)
-        for _ in range(NAME_TRIES):
-            name = naming.made_up(self._ground.rng, meta["generateName"])
-            if bucket.find(Key(meta.get("namespace", ""), name)) is None:
-                break
-        return name
-
-    def _started(self, served: Served, obj: Obj) -> Obj:
-        """With what only the server can know of a new object."""
-        found = defaults.started(served.storage, obj)
-        if served.storage == (SERVICE.group, SERVICE.plural):
-            if cause := self._addresses.refusal(found):
-                raise errors.invalid(served, obj["metadata"]["name"], [cause])
-            return self._addresses.complete(found)
-        if served.storage == (CRD.group, CRD.plural):
-            return definitions.established(found, self._ground.now())
-        return found
-
-    def _carried(self, served: Served, old: Obj, obj: Obj) -> Obj:
-        """With defaults, and with what the server once gave it."""
-        found = defaults.defaulted(served.storage, obj)
-        if served.storage == (SERVICE.group, SERVICE.plural):
-            return self._addresses.complete(self._addresses.carried(old, found))
         return found
 
     def _admitted(self, review: Review) -> Obj:
@@ -253,8 +186,4 @@ def _check_applied_uid(served: Served, old: Obj | None, config: Obj) -> None:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise errors.conflict(served, name, why)
     if uid and old is not None and uid != old["metadata"]["uid"]:
-        raise errors.invalid(served, name, [faults.invalid("metadata.uid", uid, validation.IMMUTABLE)])
-
-
-def _missing_namespace(name: str) -> tuple[int, str, str, dict[str, str]]:
-    return 404, "NotFound", f'namespaces "{name}" not found', {"name": name, "kind": "namespaces"}
+        raise errors.invalid(served, name, [faults.invalid("metadata.uid", uid, contents.IMMUTABLE)])

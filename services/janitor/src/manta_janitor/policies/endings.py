@@ -6,9 +6,8 @@ from typing import Final
 
 import msgspec
 
-from manta_common.api.raycluster import RayCluster
-from manta_common.api.rayjob import DeletionCondition
-from manta_janitor.observed import Ended, EndingJob, JanitorSettings, Policy
+from manta_common.api.rayjob import DeletionCondition, RayJob
+from manta_janitor.observed import Ended, EndingJob, JanitorSettings, JobCluster, Policy
 
 # When several are overdue, the one that takes most away.
 IMPACT: Final[dict[Policy, int]] = {"DeleteSelf": 4, "DeleteCluster": 3, "DeleteWorkers": 2, "DeleteNone": 1}
@@ -41,7 +40,7 @@ def plan(ended: Ended, settings: JanitorSettings, now: datetime) -> Plan:
     )
 
 
-def deletions(job: EndingJob, settings: JanitorSettings) -> Iterator[Deletion]:
+def deletions(job: EndingJob | RayJob, settings: JanitorSettings) -> Iterator[Deletion]:
     """Yield everything that the job's spec asks for now that it has ended this way, in the order of the spec."""
     strategy, ended_at = job.spec.deletion_strategy, job.status.end_time
     if ended_at is None:
@@ -53,7 +52,7 @@ def deletions(job: EndingJob, settings: JanitorSettings) -> Iterator[Deletion]:
         yield Deletion(_after(ended_at, job.spec.ttl_seconds_after_finished), policy, "shutdownAfterJobFinishes")
 
 
-def is_done(policy: Policy, cluster: RayCluster | None) -> bool:
+def is_done(policy: Policy, cluster: JobCluster | None) -> bool:
     """Whether nothing is left to do for a policy."""
     match policy:
         case "DeleteNone":
@@ -61,24 +60,24 @@ def is_done(policy: Policy, cluster: RayCluster | None) -> bool:
         case "DeleteSelf":
             return False
         case "DeleteCluster":
-            return _is_gone(cluster)
+            return is_gone(cluster)
         case "DeleteWorkers":
-            groups = cluster.spec.worker_group_specs if cluster else ()
-            return _is_gone(cluster) or all(group.suspend for group in groups)
+            return is_gone(cluster) or not (cluster and cluster.has_workers)
 
 
-def _is_gone(cluster: RayCluster | None) -> bool:
+def is_gone(cluster: JobCluster | None) -> bool:
+    """Whether there is no cluster, or not for long."""
     return cluster is None or cluster.metadata.deletion_timestamp is not None
 
 
-def _by_rules(job: EndingJob, ended_at: datetime) -> Iterator[Deletion]:
+def _by_rules(job: EndingJob | RayJob, ended_at: datetime) -> Iterator[Deletion]:
     rules = job.spec.deletion_strategy.deletion_rules if job.spec.deletion_strategy else None
     for index, rule in enumerate(rules or ()):
         if _matches(rule.condition, job):
             yield Deletion(_after(ended_at, rule.condition.ttl_seconds), rule.policy, f"deletionRules[{index}]")
 
 
-def _by_outcome(job: EndingJob, ended_at: datetime) -> Iterator[Deletion]:
+def _by_outcome(job: EndingJob | RayJob, ended_at: datetime) -> Iterator[Deletion]:
     """The older way: one policy for success, one for failure; a job that was stopped keeps everything."""
     strategy = job.spec.deletion_strategy
     if strategy is None:
@@ -89,7 +88,7 @@ def _by_outcome(job: EndingJob, ended_at: datetime) -> Iterator[Deletion]:
         yield Deletion(_after(ended_at, job.spec.ttl_seconds_after_finished), chosen.policy, name)
 
 
-def _matches(condition: DeletionCondition, job: EndingJob) -> bool:
+def _matches(condition: DeletionCondition, job: EndingJob | RayJob) -> bool:
     if condition.job_status is not None:
         return condition.job_status == job.status.job_status
     return condition.job_deployment_status == job.status.job_deployment_status

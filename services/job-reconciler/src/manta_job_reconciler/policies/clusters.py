@@ -22,17 +22,22 @@ def when_missing(observed: Observed) -> tuple[Action, ...]:
     return (Tell("Warning", "RayClusterNotFound", "Validate", note),)
 
 
+def has_own(observed: Observed) -> bool:
+    """Whether the job has a cluster that was made for it."""
+    cluster = observed.cluster
+    return cluster is not None and observed.job.metadata.uid in {each.uid for each in cluster.metadata.owner_references}
+
+
 def remains(observed: Observed) -> bool:
     """Whether anything of an attempt is still there."""
-    has_cluster = observed.cluster is not None and not observed.has_selector
-    return has_cluster or observed.submitter is not None
+    return has_own(observed) or observed.submitter is not None
 
 
 def removal(observed: Observed, because: str) -> tuple[Action, ...]:
     """Delete what an attempt leaves behind; what goes already is waited for."""
     found: list[Action] = []
     cluster, submitter = observed.cluster, observed.submitter
-    if cluster and not observed.has_selector and cluster.metadata.deletion_timestamp is None:
+    if cluster and has_own(observed) and cluster.metadata.deletion_timestamp is None:
         found.append(DeleteCluster(cluster.metadata.name, cluster.metadata.uid, because))
     if submitter and submitter.metadata.deletion_timestamp is None:
         found.append(DeleteSubmitter(submitter.metadata.uid, because))

@@ -6,6 +6,7 @@ from manta_common.dashboard.reports import FAILED as RAY_FAILED
 from manta_common.dashboard.reports import TERMINAL
 from manta_job_reconciler import reasons
 from manta_job_reconciler.observed import JobSettings, Observed
+from manta_job_reconciler.policies import causes
 from manta_job_reconciler.step import Step, failed, said
 
 SUBMITTER_PATIENCE = timedelta(seconds=30)
@@ -45,7 +46,7 @@ def passed_active(observed: Observed, now: datetime) -> Step | None:
         return None
     start = _go_time(observed)
     message = f"The RayJob has passed the activeDeadlineSeconds. StartTime: {start}. ActiveDeadlineSeconds: {seconds}"
-    return failed(observed.status, reasons.DEADLINE_EXCEEDED, message)
+    return failed(observed.status, reasons.DEADLINE_EXCEEDED, causes.told(observed, message))
 
 
 def passed_pre_running(observed: Observed, now: datetime) -> Step | None:
@@ -57,7 +58,7 @@ def passed_pre_running(observed: Observed, now: datetime) -> Step | None:
         f"The RayJob has passed the preRunningDeadlineSeconds. StartTime: {_go_time(observed)}. "
         f"PreRunningDeadlineSeconds: {seconds}"
     )
-    return failed(observed.status, reasons.PRE_RUNNING_DEADLINE_EXCEEDED, message)
+    return failed(observed.status, reasons.PRE_RUNNING_DEADLINE_EXCEEDED, causes.told(observed, message))
 
 
 def passed_grace(observed: Observed, settings: JobSettings, now: datetime) -> Step | None:

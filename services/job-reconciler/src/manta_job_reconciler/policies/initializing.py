@@ -8,7 +8,7 @@ from manta_common.api.raycluster import RayCluster
 from manta_job_reconciler import reasons
 from manta_job_reconciler.actions import CreateSubmitter
 from manta_job_reconciler.observed import JobSettings, Observed
-from manta_job_reconciler.policies import clusters, deadlines, submission, submitter
+from manta_job_reconciler.policies import clusters, deadlines, gangs, submission, submitter
 from manta_job_reconciler.step import Step, failed, said
 
 
@@ -20,15 +20,24 @@ def step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     if over:
         return over
     due = tuple(at for at in (deadlines.active(observed), deadlines.pre_running(observed)) if at)
-    if observed.cluster is None:
-        return Step(status=observed.status, phases=(clusters.when_missing(observed),), due=due)
+    found = _wait(observed, settings, now)
+    return Step(status=found.status, phases=found.phases, due=due)
+
+
+def _wait(observed: Observed, settings: JobSettings, now: datetime) -> Step:
+    cluster = observed.cluster
+    if gangs.refusal(observed, settings):
+        return Step(status=observed.status)
+    if cluster is None:
+        made = gangs.beginning(observed, settings), clusters.when_missing(observed)
+        return Step(status=observed.status, phases=made)
     verdict = _lost_submitter(observed, settings)
     if verdict:
         return failed(observed.status, verdict.reason, verdict.message)
-    if not observed.status.dashboard_url and not clusters.is_ready(observed.cluster):
-        return Step(status=said(observed.status, ray_cluster_status=observed.cluster.status), due=due)
-    url = observed.status.dashboard_url or _dashboard_url(observed, observed.cluster, settings)
-    return _begin(observed, url, now) if url else Step(status=observed.status, due=due)
+    if not observed.status.dashboard_url and not clusters.is_ready(cluster):
+        return Step(status=said(observed.status, ray_cluster_status=cluster.status))
+    url = observed.status.dashboard_url or _dashboard_url(observed, cluster, settings)
+    return _begin(observed, url, now) if url else Step(status=observed.status)
 
 
 def _lost_submitter(observed: Observed, settings: JobSettings) -> submitter.Verdict | None:

@@ -43,7 +43,7 @@ def _followed(observed: Observed, settings: JobSettings, now: datetime) -> Step:
         return Step(status=_ended(status, report))
     if verdict.has_failed:
         return failed(status, verdict.reason, verdict.message)
-    late = _late(status, verdict, now)
+    late = _late(observed, status, verdict, now)
     if late:
         return late
     return Step(status=status) if has_answer else _unanswered(observed, verdict, now)
@@ -77,7 +77,7 @@ def _ended(status: RayJobStatus, report: JobReport) -> RayJobStatus:
     return said(status, job_deployment_status=reasons.COMPLETE)
 
 
-def _late(status: RayJobStatus, verdict: Verdict, now: datetime) -> Step | None:
+def _late(observed: Observed, status: RayJobStatus, verdict: Verdict, now: datetime) -> Step | None:
     """A submitter that finished long ago, without an end of the Ray job: Ray is asked once more before it counts."""
     finished_at = verdict.finished_at
     if finished_at is None or now < finished_at + deadlines.SUBMITTER_PATIENCE or status.job_status in TERMINAL:
@@ -87,7 +87,7 @@ def _late(status: RayJobStatus, verdict: Verdict, now: datetime) -> Step | None:
         "state within 30s"
     )
     lost = failed(said(status, job_status=FAILED), reasons.GRACE_PERIOD_EXCEEDED, message)
-    return Step(status=lost.status, phases=((Confirm(),),))
+    return Step(status=lost.status, phases=((Confirm(_since(observed.status, now)),),))
 
 
 def _unanswered(observed: Observed, verdict: Verdict, now: datetime) -> Step:

@@ -1,7 +1,6 @@
 """RayCronJobs: which tick is due, whether it may run, and when the next one comes. Pure."""
 
 from datetime import datetime, timedelta, tzinfo
-from typing import Any
 
 import msgspec
 
@@ -14,7 +13,7 @@ from manta_common.phases import Phase
 from manta_common.validation.cron_job import validate_cron_job
 from manta_job_reconciler import manifests
 from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, Recheck, Tell, WriteSchedule
-from manta_job_reconciler.reasons import ENDED
+from manta_job_reconciler.reasons import ENDED, VALIDATION_FAILED
 
 
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +25,9 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def active(self) -> tuple[RayJob, ...]:
-        """The RayJobs that have not ended."""
-        return tuple(job for job in self.jobs if job.status.job_deployment_status not in ENDED)
+        """The RayJobs that run or may still run; one that cannot be served does neither."""
+        over = {*ENDED, VALIDATION_FAILED}
+        return tuple(job for job in self.jobs if job.status.job_deployment_status not in over)
 
 
 def decide(scheduled: Scheduled, gates: Gates, now: datetime) -> list[Phase[CronAction]]:
@@ -52,13 +52,19 @@ def _ticked(scheduled: Scheduled, now: datetime) -> list[Phase[CronAction]]:
     tick = last_tick(schedule, base, until=now, zone=scheduled.zone)
     upcoming = next_tick(schedule, max(base, now), scheduled.zone)
     later: list[CronAction] = [Recheck(upcoming)] if upcoming else []
-    if tick is None:
-        return [later]
-    if _is_too_late(cron, tick, now):
-        return [[WriteSchedule(tick)], later]
+    return [later, *(_run(scheduled, tick, now) if tick else ())]
+
+
+def _run(scheduled: Scheduled, tick: datetime, now: datetime) -> list[Phase[CronAction]]:
+    cron = scheduled.cron
+    written: list[CronAction] = [WriteSchedule(tick, cron.metadata.resource_version)]
+    child = manifests.cron_child(cron, tick)
+    has_run = child["metadata"]["name"] in {job.metadata.name for job in scheduled.jobs}
+    if has_run or _is_too_late(cron, tick, now):
+        return [written]
     if cron.spec.concurrency_policy == "Forbid" and scheduled.active:
-        return [later]  # the job that ends marks the schedule, and the tick is looked at again
-    return [*_replaced(scheduled), [CreateJob(manifests.cron_child(cron, tick))], [WriteSchedule(tick)], later]
+        return []  # the job that ends marks the schedule, and the tick is looked at again
+    return [_replaced(scheduled), [CreateJob(child)], written]
 
 
 def _is_too_late(cron: RayCronJob, tick: datetime, now: datetime) -> bool:
@@ -66,9 +72,9 @@ def _is_too_late(cron: RayCronJob, tick: datetime, now: datetime) -> bool:
     return limit is not None and now > tick + timedelta(seconds=limit)
 
 
-def _replaced(scheduled: Scheduled) -> list[Phase[CronAction]]:
+def _replaced(scheduled: Scheduled) -> list[CronAction]:
     if scheduled.cron.spec.concurrency_policy != "Replace":
         return []
     because = "the schedule replaces it"
-    going: list[Any] = [DeleteJob(job.metadata.name, job.metadata.uid, because) for job in scheduled.active]
-    return [going] if going else []
+    staying = (job for job in scheduled.active if job.metadata.deletion_timestamp is None)
+    return [DeleteJob(job.metadata.name, job.metadata.uid, because) for job in staying]

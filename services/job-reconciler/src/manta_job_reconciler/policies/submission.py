@@ -7,7 +7,7 @@ from manta_common.api.rayjob import RayJobStatus
 from manta_job_reconciler.actions import Submit
 from manta_job_reconciler.observed import Observed
 from manta_job_reconciler.reasons import CONDITION_SUBMITTED
-from manta_job_reconciler.step import Step, said
+from manta_job_reconciler.step import Step, find, said
 
 
 def submitted_to(observed: Observed) -> str:
@@ -35,11 +35,6 @@ def submit(observed: Observed, status: RayJobStatus, now: datetime) -> Step:
         conditions=_remembered(status, submitted_to(observed), now),
     )
     return Step(status=after, phases=((Submit(otherwise),),))
-
-
-def find(status: RayJobStatus, type_: str) -> Condition | None:
-    """The condition of a type."""
-    return next((condition for condition in status.conditions if condition.type == type_), None)
 
 
 def _remembered(status: RayJobStatus, message: str, now: datetime) -> tuple[Condition, ...]:

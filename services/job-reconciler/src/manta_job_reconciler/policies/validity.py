@@ -4,7 +4,7 @@ from typing import Final
 
 from manta_common.api.gates import Gates
 from manta_common.api.rayjob import RayJob
-from manta_common.dashboard.reports import FAILED as RAY_FAILED
+from manta_common.dashboard.reports import STOPPED, SUCCEEDED
 from manta_common.validation.job import JobView, metadata_problems, spec_problems, status_problems
 from manta_job_reconciler import reasons
 from manta_job_reconciler.actions import Tell
@@ -40,7 +40,8 @@ def recovered(observed: Observed) -> Step:
 def _state(observed: Observed) -> str:
     status = observed.status
     if status.end_time is not None:
-        return reasons.FAILED if status.job_status in {RAY_FAILED, ""} else reasons.COMPLETE
+        is_complete = status.job_status == STOPPED or (status.job_status == SUCCEEDED and bool(status.succeeded))
+        return reasons.COMPLETE if is_complete else reasons.FAILED
     if not status.ray_cluster_name:
         return reasons.NEW
     if not status.dashboard_url:

@@ -8,9 +8,8 @@ from manta_common.api.raycluster import RayClusterStatus
 from manta_common.api.rayjob import RayJobStatus, RayJobStatusInfo
 from manta_job_reconciler import reasons
 from manta_job_reconciler.observed import JobSettings, Observed
-from manta_job_reconciler.policies import clusters
-from manta_job_reconciler.policies.submission import find
-from manta_job_reconciler.step import Step, said
+from manta_job_reconciler.policies import clusters, gangs
+from manta_job_reconciler.step import Step, find, said
 
 SHORTEST_SECONDS: Final = 10
 LONGEST_SECONDS: Final = 360
@@ -22,12 +21,11 @@ def step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     state = observed.status.job_deployment_status
     if clusters.remains(observed):
         return Step(status=observed.status, phases=(clusters.removal(observed, _BECAUSE[state]),))
-    if state == reasons.SUSPENDING:
-        return Step(status=_reset(observed.status, reasons.SUSPENDED))
-    again_at = retry_at(observed, settings)
+    again_at = retry_at(observed, settings) if state == reasons.RETRYING else None
     if again_at and now < again_at:
         return Step(status=observed.status, due=(again_at,))
-    return Step(status=_reset(observed.status, reasons.NEW))
+    after = reasons.SUSPENDED if state == reasons.SUSPENDING else reasons.NEW
+    return Step(status=_reset(observed.status, after), phases=(gangs.ending(observed, settings),))
 
 
 def retry_at(observed: Observed, settings: JobSettings) -> datetime | None:

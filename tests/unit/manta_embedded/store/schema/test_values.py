@@ -185,3 +185,10 @@ def test_a_status_is_judged_alone_and_by_its_own_paths() -> None:
     assert causes(served, new, gadget({}), subresource="status") == [
         'status.n: Invalid value: "string": n in body must be of type integer: "string"'
     ]
+
+
+def test_true_is_not_what_one_was() -> None:
+    served = gadgets(field({"type": "integer", "format": "int32"}))
+    assert causes(served, gadget({"f": True}), gadget({"f": 1})) == [
+        'spec.f: Invalid value: "": spec.f in body must be of type int32: ""'
+    ]

@@ -13,7 +13,7 @@ from manta_embedded.store.schema.celvalues import cel_value, in_order_of
 from manta_embedded.store.schema.expressions import CelError, CelSyntaxError, Expressions
 from manta_embedded.store.schema.faults import NOWHERE, OMITTED
 from manta_embedded.store.schema.node import Node
-from manta_embedded.store.schema.values import UNRELATED, before
+from manta_embedded.store.schema.values import UNRELATED, before, is_same
 
 BLOCKING: Final = frozenset(
     ("FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid")
@@ -29,13 +29,20 @@ _OPTIONAL: Final = "cel.bind(oldSelf, hasOldSelf ? optional.of(oldSelf) : option
 
 
 class Spot(msgspec.Struct, frozen=True):
-    """A value, what stood there before (None: nothing), and whether nothing has changed in it."""
+    """A value and what stood there before (None: nothing); `related` is what it is compared with to be let pass."""
 
     node: Node
     value: Any
     old: Any
     path: str
-    same: bool
+    related: Any
+    parent: "Spot | None" = None
+
+    def is_unchanged(self) -> bool:
+        """Whether nothing has changed here, or in the next place above that can be compared."""
+        if self.related is not UNRELATED:
+            return is_same(self.related, self.value)
+        return self.parent is not None and self.parent.is_unchanged()
 
 
 class Rules:
@@ -46,7 +53,7 @@ class Rules:
 
     def faults(self, root: Node, new: Obj, old: Obj | None) -> list[Cause]:
         """What the rules say to an object, or to its change."""
-        return list(self._visit(Spot(root, new, old, "", old == new)))
+        return list(self._visit(Spot(root, new, old, "", UNRELATED if old is None else old)))
 
     def _visit(self, spot: Spot) -> Iterator[Cause]:
         if spot.value is None or not spot.node.has_rules:
@@ -77,7 +84,7 @@ class Rules:
         except CelError as error:
             yield _failure(rule, spot, error)
             return
-        if passed is not True and (transition or not spot.same):
+        if passed is not True and (transition or not spot.is_unchanged()):
             yield self._refusal(rule, spot, values)
 
     def _refusal(self, rule: Obj, spot: Spot, values: dict[str, Any]) -> Cause:
@@ -120,17 +127,12 @@ def _parts(spot: Spot) -> Iterator[Spot]:
                 child, place = node.additional, f"{spot.path}[{name}]"
             if child is not None:
                 old = spot.old.get(name) if isinstance(spot.old, dict) else None
-                yield Spot(child, part, old, place, spot.same or _is_same(spot, name))
+                yield Spot(child, part, old, place, before(node, value, spot.old, name), spot)
     elif isinstance(value, list) and node.items is not None:
         for index, part in enumerate(value):
-            old = before(node, value, spot.old, index)
-            same = spot.same or _is_same(spot, index)
-            yield Spot(node.items, part, None if old is UNRELATED else old, f"{spot.path}[{index}]", same)
-
-
-def _is_same(spot: Spot, key: str | int) -> bool:
-    old = before(spot.node, spot.value, spot.old, key)
-    return old is not UNRELATED and bool(old == spot.value[key])
+            related = before(node, value, spot.old, index)
+            old = None if related is UNRELATED else related
+            yield Spot(node.items, part, old, f"{spot.path}[{index}]", related, spot)
 
 
 def _uses_old(text: str) -> bool:

@@ -31,6 +31,19 @@ def before(node: Node, value: Any, old: Any, key: str | int) -> Any:
     return next((item for item in old if _name(node, item) == _name(node, value[key])), UNRELATED)
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same to JSON: to Python, true is also 1."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(is_same(part, other[name]) for name, part in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(is_same, one, other))
+    return bool(one == other)
+
+
 class _Walk:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -42,7 +55,7 @@ class _Walk:
             if node.is_composite:
                 found += self._shape(node, value, path, old)
             found += self._of_kind(node, value, path, old)
-        if found and old is not UNRELATED and old == value:
+        if found and old is not UNRELATED and is_same(old, value):
             return []
         return found
 

@@ -1,0 +1,69 @@
+"""What waits for its time, and how late what was due was done: for metrics and `/debug/state`."""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from manta_common.plane import Item
+from manta_common.telemetry import names
+from manta_common.telemetry.metrics import Registry
+from manta_janitor.policies.endings import Deletion, Plan
+
+SHOWN: Final = 50
+
+
+class Queue:
+    """The next deletion of every job that this replica looks after; `is_ours` says whether it still does."""
+
+    def __init__(self, metrics: Registry, now: Callable[[], datetime], is_ours: Callable[[Item], bool]) -> None:
+        self._next: dict[Item, Deletion] = {}
+        self._now, self._is_ours = now, is_ours
+        self._ended = metrics.numbers(names.DELETIONS)
+        self._late = metrics.distributions(names.DELETION_LATE_SECONDS)
+        metrics.numbers(names.DELETIONS_PENDING).read_all(self._counted)
+
+    def put(self, item: Item, plan: Plan) -> None:
+        """This is what is planned for a job."""
+        following = plan.due or plan.upcoming
+        if following:
+            self._next[item] = following
+        else:
+            self._next.pop(item, None)
+
+    def forget(self, item: Item) -> None:
+        """The job is gone."""
+        self._next.pop(item, None)
+
+    def done(self, deletion: Deletion) -> None:
+        """A deletion was carried out."""
+        self._ended.at(deletion.policy, "done").add()
+        self._late.at(deletion.policy).observe(max(0.0, (self._now() - deletion.at).total_seconds()))
+
+    def failed(self, deletion: Deletion) -> None:
+        """A deletion could not be carried out; it will be tried again."""
+        self._ended.at(deletion.policy, "failed").add()
+
+    def shown(self) -> dict[str, object]:
+        """How much waits, and what comes first."""
+        self._drop_others()
+        first = heapq.nsmallest(SHOWN, self._next.items(), key=lambda each: each[1].at)
+        told = [
+            {"key": str(item), "at": f"{each.at:%Y-%m-%dT%H:%M:%SZ}", "policy": each.policy, "rule": each.rule}
+            for item, each in first
+        ]
+        return {"pending": len(self._next), "next": told}
+
+    def _counted(self) -> list[tuple[tuple[str, ...], float]]:
+        self._drop_others()
+        now = self._now()
+        found: Counter[tuple[str, str]] = Counter(
+            (each.policy, "due" if each.at <= now else "pending") for each in self._next.values()
+        )
+        return [((policy, state), found[policy, state]) for policy in names.POLICIES for state in names.DELETION_STATES]
+
+    def _drop_others(self) -> None:
+        """Jobs of partitions that were handed over are somebody else's to count."""
+        for item in [item for item in self._next if not self._is_ours(item)]:
+            del self._next[item]

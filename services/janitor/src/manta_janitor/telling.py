@@ -1,0 +1,45 @@
+"""Tells users what was done: events about RayJobs and RayClusters, in KubeRay's name."""
+
+from typing import Final, Literal
+
+from manta_common.api.core import ObjectReference
+from manta_common.errors import Conflict, NotCaughtUp, NotFound, Throttled
+from manta_common.keys import Key
+from manta_common.kinds import Kind
+from manta_common.kube.events import Recorder
+from manta_common.kube.series import Notice
+
+CONTROLLERS: Final = {"RayJob": "rayjob-controller", "RayCluster": "raycluster-controller"}
+QUIET: Final = (NotCaughtUp, Conflict, Throttled, NotFound)  # part of the plan: nobody is told
+
+
+class Teller:
+    """Tells of one kind of objects."""
+
+    def __init__(self, recorder: Recorder, kind: Kind) -> None:
+        self._recorder, self._kind = recorder, kind
+
+    def did(self, key: Key, uid: str, *, reason: str, note: str) -> None:
+        """Something was done about an object."""
+        self._record(key, uid, "Normal", reason=reason, note=note)
+
+    def failed(self, key: Key, uid: str, *, reason: str, note: str) -> None:
+        """Something could not be done, or not as it should be."""
+        self._record(key, uid, "Warning", reason=reason, note=note)
+
+    def _record(self, key: Key, uid: str, severity: Literal["Normal", "Warning"], *, reason: str, note: str) -> None:
+        kind = self._kind
+        about = ObjectReference(
+            api_version=kind.api_version, kind=kind.kind, namespace=key.namespace, name=key.name, uid=uid
+        )
+        controller, action = CONTROLLERS[kind.kind], _action(reason)
+        self._recorder.record(
+            about, Notice(controller=controller, type=severity, reason=reason, action=action, note=note)
+        )
+
+
+def _action(reason: str) -> str:
+    """KubeRay's word for what an event is about."""
+    if reason.startswith("Force"):
+        return "Cleanup"
+    return next((word for word in ("Delete", "Update", "Create") if word in reason), "Cleanup")

@@ -1,0 +1,124 @@
+"""RayJobs: many at once beside KubeRay in the same run, writes for each, and what hung dashboards cost others."""
+
+import functools
+import pathlib
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.integration.job_world import CLUSTER, JobWorld
+from tests.parts import crds
+from tests.parts.control_plane import ControlPlane
+from tests.parts.ports import free_port
+from tests.parts.process import Process, wait_until
+from tests.parts.stub_dashboard import StubDashboard
+from tests.parts.stub_faults import Hang
+from tests.tools.build import ensure
+from tests.tools.catalogue import TOOLS
+
+JOBS, HUNG = 200, 20
+SECONDS = "sleep 4"
+LIMIT_SECONDS = 600
+STATUS_WRITES = re.compile(
+    r'^apiserver_request_total\{.*resource="rayjobs".*subresource="status".*\} (\S+)$', re.MULTILINE
+)
+pytestmark = pytest.mark.timeout(1800)
+
+
+class KubeRayWorld(JobWorld):
+    """The same with KubeRay, which reaches dashboards by their names: the stub is its proxy for all of them."""
+
+    def __init__(self, plane: ControlPlane, namespace: str, dashboard: str, folder: pathlib.Path) -> None:
+        self.plane, self.namespace, self.port = plane, namespace, free_port()
+        flags = ["--enable-leader-election=false", f"--watch-namespace={namespace}"]
+        flags += [f"--metrics-addr=127.0.0.1:{self.port}", f"--health-probe-bind-address=127.0.0.1:{free_port()}"]
+        settings = {"KUBECONFIG": str(plane.kubeconfig), "HTTP_PROXY": dashboard}
+        command = [str(TOOLS["kuberay"].path), *flags]
+        self.process = Process("kuberay", command, folder / "kuberay.log", environment=settings)
+        self.process.start()
+
+
+Start = Callable[[ControlPlane, str, str, pathlib.Path], JobWorld]
+PEERS: dict[str, Start] = {"KubeRay": KubeRayWorld, "Manta": JobWorld}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def definitions(control_plane: ControlPlane) -> None:
+    """Our CRDs, which KubeRay works under too."""
+    ensure([TOOLS["kuberay"]])
+    crds.install(control_plane)
+
+
+@contextmanager
+def operated(start: Start, plane: ControlPlane, folder: pathlib.Path) -> Iterator[tuple[JobWorld, StubDashboard]]:
+    """A namespace of its own with an operator that has run a job already."""
+    stub = StubDashboard.start()
+    with plane.fresh_namespace("bench-jobs") as namespace:
+        world = start(plane, namespace, stub.dashboard_url, folder)
+        try:
+            world.make("first", entrypoint="sleep 0")
+            world.reach("first", "Complete")
+            yield world, stub
+        finally:
+            world.end()
+            stub.stop()
+
+
+def completed(world: JobWorld) -> int:
+    """How many jobs are complete."""
+    found = world.plane.request("GET", world.path("rayjobs"))["items"]
+    return sum(job.get("status", {}).get("jobDeploymentStatus") == "Complete" for job in found)
+
+
+def status_writes(plane: ControlPlane) -> float:
+    """How many calls of RayJobs' status the API server has answered."""
+    return sum(float(count) for count in STATUS_WRITES.findall(plane.request("GET", "metrics")))
+
+
+def test_many_jobs_at_once(control_plane: ControlPlane, tmp_path: pathlib.Path) -> None:
+    seconds, writes = {}, {}
+    for name, start in PEERS.items():
+        with operated(start, control_plane, tmp_path) as (world, stub):
+            before, started = status_writes(control_plane), time.monotonic()
+            for number in range(JOBS):
+                world.make(f"job-{number}", entrypoint=SECONDS)
+            wait_until("all are complete", lambda: completed(world) == JOBS + 1, limit_seconds=LIMIT_SECONDS)
+            seconds[name] = time.monotonic() - started
+            writes[name] = (status_writes(control_plane) - before) / JOBS
+            assert len(stub.jobs) == JOBS + 1
+    print(f"\n{JOBS} HTTP jobs of 4 s at once:", {name: f"{value:.1f} s" for name, value in seconds.items()})
+    print("status writes per job:", {name: f"{value:.2f}" for name, value in writes.items()})
+    assert seconds["Manta"] <= 0.6 * seconds["KubeRay"]
+    assert writes["Manta"] <= 5
+
+
+def test_hung_dashboards_cost_others_nothing(control_plane: ControlPlane, tmp_path: pathlib.Path) -> None:
+    with operated(JobWorld, control_plane, tmp_path) as (world, stub):
+        alone = _one(world, "alone")
+        for number in range(HUNG):
+            world.make(f"hung-{number}", entrypoint="sleep 100000", jobId=f"hung-{number}")
+        for number in range(HUNG):
+            name = f"hung-{number}"
+            world.until(f"{name} runs", functools.partial(_runs, world, name))
+            stub.misbehave(Hang(), submission_id=name)
+        among = _one(world, "among")
+    print(f"\na job alone: {alone:.1f} s, among {HUNG} with hung dashboards: {among:.1f} s")
+    assert among <= 1.2 * alone
+
+
+def _runs(world: JobWorld, name: str) -> bool:
+    return bool(world.status(name).get("jobStatus") == "RUNNING")
+
+
+def _one(world: JobWorld, name: str) -> float:
+    """Seconds that one job takes on a cluster that is there."""
+    world.create("rayclusters", f"{name}-cluster", CLUSTER)
+    ready = world.path("rayclusters", f"{name}-cluster")
+    world.until("it is ready", lambda: world.plane.request("GET", ready).get("status", {}).get("state") == "ready")
+    started = time.monotonic()
+    world.make(name, clusterSelector={"ray.io/cluster": f"{name}-cluster"}, entrypoint=SECONDS)
+    world.reach(name, "Complete")
+    return time.monotonic() - started
