@@ -45,7 +45,7 @@ types: .venv/.synced
 	@.venv/bin/mypy
 
 unit: .venv/.synced
-	@.venv/bin/pytest -q tests/unit tests/model
+	@.venv/bin/pytest -q tests/unit
 
 bench: setup ## measure, side by side with the peer or the raw limit
 	@python3 tests/tools/build.py test
@@ -68,7 +68,8 @@ crds: setup ## write the CRDs, the admission policies and the references from th
 crds-kubernetes: setup ## take Kubernetes' own definitions anew from its pinned version
 	@go=$$($(PYTHON) -c 'from tests.tools.build import find_go; print(find_go())'); \
 	folder=$$(cd tests/tools/kubernetes && "$$go" list -m -f '{{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3; \
-	$(PYTHON) -m manta_common.crd take "$$folder"/api__v1_openapi.json "$$folder"/apis__networking.k8s.io__v1_openapi.json
+	$(PYTHON) -m manta_common.crd take "$$folder"/api__v1_openapi.json "$$folder"/apis__networking.k8s.io__v1_openapi.json; \
+	$(PYTHON) -m manta_embedded.store.openapi "$$folder"
 
 fmt: .venv/.synced ## format the code and mend what can be mended
 	@.venv/bin/ruff format .

@@ -46,7 +46,9 @@ def test_over_http_a_job_succeeds(jobs: JobWorld) -> None:
     assert (status["jobStatus"], status["succeeded"], status["failed"]) == ("SUCCEEDED", 1, 0)
     true = {condition["type"] for condition in status["conditions"] if condition["status"] == "True"}
     assert {"Initialized", "Submitted", "Complete"} == true
-    assert 'kuberay_job_deployment_status{component="job-reconciler",name="http-well"' in jobs.metrics()
+    shown = [line for line in jobs.metrics().splitlines() if 'name="http-well"' in line]
+    assert any(line.startswith("kuberay_job_execution_duration_seconds{") for line in shown)
+    assert any('deployment_status="Complete"' in line for line in shown)
 
 
 def test_over_http_a_job_fails_twice_and_tells_why(jobs: JobWorld, stub: StubDashboard) -> None:
@@ -143,7 +145,7 @@ def test_a_job_that_is_corrected_runs(jobs: JobWorld) -> None:
 def test_a_schedule_makes_jobs(jobs: JobWorld) -> None:
     template = {"submissionMode": "HTTPMode", "entrypoint": "sleep 1", "rayClusterSpec": CLUSTER}
     jobs.create("raycronjobs", "often", {"schedule": "@every 1s", "jobTemplate": template})
-    jobs.until("a tick is written", lambda: "lastScheduleTime" in (jobs.find("raycronjobs", "often") or {})["status"])
+    jobs.until("a tick is written", lambda: "lastScheduleTime" in str(jobs.find("raycronjobs", "often")))
     found = jobs.plane.request("GET", f"{jobs.path('rayjobs')}?labelSelector=ray.io/cronjob-name=often")["items"]
     name = found[0]["metadata"]["name"]
     assert name.startswith("often-")

@@ -7,7 +7,7 @@ from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.gateway import Gateway, Setup
 from manta_dashboard_gateway.places import Target
 from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
-from manta_embedded.sim.service import Seat
+from manta_embedded.sim.service import Build, Seat
 from manta_embedded.sim.world import World
 from manta_embedded.store.objects import Obj
 from manta_embedded.store.schema.ray import definitions
@@ -47,7 +47,7 @@ def begin(world: World, *, replicas: int = 1, schemas: bool = True) -> None:
     for definition in definitions():
         world.create(CRD, definition if schemas else _without_schemas(definition))
     world.nodes.add(4)
-    builds = {
+    builds: dict[str, Build] = {
         "watcher": lambda seat: Watcher(seat.means, seat.kube, Task(partitions=PARTITIONS)),
         "clusters": clusters.Process,
         "jobs": lambda seat: jobs.Process(seat, JobSettings()),

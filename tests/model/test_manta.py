@@ -1,6 +1,7 @@
 """All services together: jobs go from nothing to their end, and what they needed goes away, whatever happens."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,8 @@ from manta_embedded.sim.storms import storm
 from manta_embedded.sim.world import World
 from tests.model.manta import all_clusters, begin, deployment, make
 
-SEEDS = 12
-CLEAN = {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 5}
+SEEDS = 8
+CLEAN: dict[str, Any] = {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 5}
 
 
 @pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
@@ -25,7 +26,9 @@ CLEAN = {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 5}
 def test_a_job_ends_as_its_entrypoint_does_and_its_cluster_goes(mode: str, entrypoint: str, becomes: str) -> None:
     async def scenario(world: World) -> None:
         begin(world)
-        spec = {"backoffLimit": 0, "submitterConfig": {"backoffLimit": 0}} if mode == "K8sJobMode" else {}
+        spec: dict[str, Any] = (
+            {"backoffLimit": 0, "submitterConfig": {"backoffLimit": 0}} if mode == "K8sJobMode" else {}
+        )
         make(world, "a", entrypoint=entrypoint, workers=2, submissionMode=mode, **CLEAN, **spec)
         await world.until("it has ended", lambda: deployment(world, "a") == becomes)
         await world.until("its cluster is gone", lambda: not all_clusters(world))

@@ -36,7 +36,7 @@ PORT_VARIABLES = ("AUTOSCALER_METRIC_PORT", "DASHBOARD_METRIC_PORT")  # without 
 class LocalRay:
     """A Ray head node that runs jobs, with a token if given; `stop` leaves none of its processes and files."""
 
-    def __init__(self, folder: pathlib.Path, token: str = "") -> None:
+    def __init__(self, folder: pathlib.Path, token: str = "", further: dict[str, str] | None = None) -> None:
         ports = dict(zip(PORT_OPTIONS + PORT_VARIABLES, free_ports(len(PORT_OPTIONS + PORT_VARIABLES)), strict=True))
         self.origin = f"ray {_version()} on this machine"
         self.dashboard_url = f"http://127.0.0.1:{ports['--dashboard-port']}"
@@ -44,16 +44,16 @@ class LocalRay:
         self._agent_url = f"http://127.0.0.1:{ports['--dashboard-agent-listen-port']}"
         self.token = token or None
         self._folder = folder
-        environment = _environment(ports) | (_token_environment(token) if token else {})
+        environment = _environment(ports) | (_token_environment(token) if token else {}) | (further or {})
         self._process = Process("ray", _command(folder, ports), folder / "log", environment=environment)
 
     @classmethod
-    def start(cls, parent: pathlib.Path, token: str = "") -> "LocalRay":
-        """Start a head, and wait until its dashboard answers and takes jobs."""
+    def start(cls, parent: pathlib.Path, token: str = "", further: dict[str, str] | None = None) -> "LocalRay":
+        """Start a head, with `further` variables, and wait until its dashboard answers and takes jobs."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="ray-", dir=parent))
         if len(str(folder)) > LONGEST_FOLDER:
             raise Unavailable(f"{folder} is too long a path for Ray's sockets: set TMPDIR to a shorter folder")
-        ray = cls(folder, token)
+        ray = cls(folder, token, further)
         try:
             ray.up()
         except BaseException:

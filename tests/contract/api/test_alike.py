@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from manta_common.keys import Key
-from manta_common.kinds import NAMESPACE, Kind
+from manta_common.kinds import CONFIGMAP, NAMESPACE, ROLE, Kind
 from tests.contract.api.api import Api, EmbeddedApi, RealApi
 from tests.contract.api.steps import causes, serve
 from tests.contract.api.test_cel import KINDS, ray_definitions
@@ -20,6 +20,23 @@ from tests.parts.cluster import ApiError, Cluster
 
 Obj = dict[str, Any]
 BATCHES, CASES = 4, 25
+OWNER: Obj = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
+BAD_METADATA: tuple[Obj, ...] = (
+    {"name": ""},
+    {"name": "Upper"},
+    {"name": "-a"},
+    {"name": "a..b"},
+    {"name": "x" * 254},
+    {"generateName": "Up-"},
+    {"name": "a", "generateName": "_"},
+    {"name": "a", "labels": {"a b": "c d", "/x": "", "x/": "", "a/b/c": "", "k" * 64: "v" * 64}},
+    {"name": "a", "annotations": {"a b": "", "Ex.com/K": "", "b": "x" * 262145}},
+    {"name": "a", "ownerReferences": [OWNER | {"uid": "", "name": ""}, OWNER | {"kind": "", "apiVersion": ""}]},
+    {"name": "a", "ownerReferences": [OWNER | {"controller": True}, OWNER | {"uid": "v", "controller": True}]},
+    {"name": "a", "ownerReferences": [OWNER | {"kind": "Event"}]},
+    {"name": "a", "finalizers": ["plain", "x y/z", "example.com/fine"]},
+    {"name": "a", "finalizers": ["orphan", "foregroundDeletion"]},
+)
 GIVEN = [one for one in manifests().values() if one.get("spec")]
 ODD: tuple[Any, ...] = (
     None, "", "x", "5", 0, -1, 2**40, 1.5, True, [], {}, [None], [{}], ["a", "a"], {"a": 1}, {"a": None}
@@ -101,6 +118,14 @@ def test_our_manifests_are_stored_alike(pair: Pair) -> None:
         body = {**given, "metadata": {"name": name}}
         one, other = pair.answers(KINDS[given["kind"]], body)
         assert one == other, name
+
+
+@pytest.mark.parametrize("kind", [CONFIGMAP, ROLE], ids=lambda kind: kind.plural)
+def test_bad_metadata_is_judged_alike(pair: Pair, kind: Kind) -> None:
+    for metadata in BAD_METADATA:
+        body: Obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        one, other = pair.answers(kind, body)
+        assert one == other, metadata
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

@@ -56,8 +56,9 @@ class SimulatedBus(Link):
         nats.connections.append(self)
 
     def close(self) -> None:
-        """Be gone, in the middle of everything."""
+        """Be gone for good, in the middle of everything."""
         self.cut()
+        self.closed = True
         if self in self.nats.connections:
             self.nats.connections.remove(self)
         for answers in self.nats.served.values():

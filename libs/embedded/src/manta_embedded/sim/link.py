@@ -53,6 +53,7 @@ class Link:
     def __init__(self, clock: Clock, ways: Ways | None = None) -> None:
         self.clock, self.ways = clock, ways or ShortWays()
         self.life = 0
+        self.closed = False
         self.deceived = False  # its buckets lie to it: see `SimulatedBucket`
         self.leases: dict[tuple[Stream, str], None] = {}  # the keys that it keeps alive
         self._up = asyncio.Event()
@@ -70,9 +71,10 @@ class Link:
         self.life += 1
 
     def mend(self) -> None:
-        """Have it again."""
-        self._up.set()
-        self.wake()
+        """Have it again, unless it was closed."""
+        if not self.closed:
+            self._up.set()
+            self.wake()
 
     def blink(self) -> None:
         """Lose the connection, and have another one at once."""

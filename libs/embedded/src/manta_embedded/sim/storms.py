@@ -28,6 +28,7 @@ async def storm(
 
 def calm(world: World) -> None:
     """Nothing goes wrong any more, and whoever is dead or cut off comes back."""
+    world.nodes.extra_stop_seconds = 0.0
     for service in world.services.values():
         service.calm()
     world.history.tell("world", "is calm")
@@ -93,6 +94,12 @@ def slow_down(world: World, service: SimulatedService, chance: random.Random) ->
     service.slow_down(chance.choice([2.0, 6.0]), chance.choice([0.02, 0.3]))
 
 
+def delete_slowly(world: World, service: SimulatedService, chance: random.Random) -> None:
+    """Nodes take long to let go of pods, until it is calm."""
+    world.nodes.extra_stop_seconds = chance.choice([1.0, 10.0])
+    world.history.tell("nodes", "delete slowly", f"{world.nodes.extra_stop_seconds:g} s late")
+
+
 STRIKES: tuple[Strike, ...] = (
     crash,
     stand_still,
@@ -105,4 +112,5 @@ STRIKES: tuple[Strike, ...] = (
     step_clock,
     compact,
     slow_down,
+    delete_slowly,
 )

@@ -48,6 +48,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     manager: Manager
     time: str
     ignored: tuple[Path, ...] = ()
+    creating: bool = False
 
 
 class ManagedFields(Sequence[Obj]):
@@ -113,7 +114,12 @@ def read(entries: Sequence[Obj]) -> Managers:
 
 
 def after_update(managers: Managers, update: Update) -> Managers:
-    """Who holds what after a change that was no apply: the writer has what it touched, the others lose that."""
+    """Who holds what after a change that was no apply: the writer has what it touched, the others lose that.
+
+    Of an object of which nobody holds anything any more, nothing is told until the next apply.
+    """
+    if not managers and not update.creating:
+        return managers
     change = fieldsets.difference(update.old, update.new, update.shape)
     touched = held_only(change.added | change.modified, update.ignored)
     gone = touched | change.removed

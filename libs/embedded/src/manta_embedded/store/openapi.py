@@ -1,8 +1,6 @@
 """The fields of the built-in kinds and how their lists merge, from the file beside this one.
 
-The file is made anew from what an API server has at /openapi/v3 (one document for each group):
-
-    python -m manta_embedded.store.openapi DOCUMENT...
+The file is made anew by `make crds-kubernetes` from what Kubernetes publishes.
 """
 
 import functools
@@ -36,7 +34,7 @@ ROOTS = {
 
 def builtin_shape(kind: Kind) -> Shape:
     """The shape of a built-in kind; that of a CRD has no end and is left open."""
-    return ANYTHING if kind == kinds.CRD else Shape({"$ref": _definition(kind.group, kind.kind)}, _stored())
+    return ANYTHING if kind == kinds.CRD else Shape({"$ref": _definition(kind.group, kind.kind)}, _definitions())
 
 
 def taken_from(documents: Iterable[Mapping[str, Any]]) -> bytes:
@@ -56,9 +54,8 @@ def taken_from(documents: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 @functools.cache
-def _stored() -> dict[str, Any]:
-    text = resources.files("manta_embedded.store").joinpath(FILE).read_bytes()
-    return msgspec.json.decode(text, type=dict[str, Any])
+def _definitions() -> dict[str, Any]:
+    return msgspec.json.decode(stored(), type=dict[str, Any])
 
 
 def _definition(group: str, kind: str) -> str:
@@ -88,9 +85,21 @@ def _references(node: Any) -> Iterator[str]:
             yield from _references(child)
 
 
-def main(paths: Sequence[str]) -> int:
-    """Write the file anew from documents."""
-    documents = [msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Any]) for path in paths]
+def stored() -> bytes:
+    """The file as it is."""
+    return resources.files("manta_embedded.store").joinpath(FILE).read_bytes()
+
+
+def document(group: str) -> str:
+    """Where an API server has the document of a group, below /openapi/v3."""
+    return f"apis/{group}/v1" if group else "api/v1"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the file anew from the documents in a folder, named as Kubernetes' sources have them."""
+    folder = Path(arguments[0])
+    paths = [folder / f"{document(group).replace('/', '__')}_openapi.json" for group in ROOTS]
+    documents = [msgspec.json.decode(path.read_bytes(), type=dict[str, Any]) for path in paths]
     Path(__file__).with_name(FILE).write_bytes(taken_from(documents))
     return 0
 

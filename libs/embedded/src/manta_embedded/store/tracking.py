@@ -52,12 +52,18 @@ def by_updater(served: Served, writer: Writer, time: str, change: Change, subres
         if served.conversions:
             before = before and served.shown(before)
             new = served.shown(new)
-        if before is None:
-            before = EMPTY if served.custom else BLANKS.get(served.kind.plural, BLANK)
-        ignored = _ignored(served, subresource)
-        was, becomes = _changed_parts(before, new)
+        blank = EMPTY if served.custom else BLANKS.get(served.kind.plural, BLANK)
+        was, becomes = _changed_parts(blank if before is None else before, new)
         return held.updated(
-            Update(old=was, new=becomes, shape=served.shape, manager=manager, time=time, ignored=ignored)
+            Update(
+                old=was,
+                new=becomes,
+                shape=served.shape,
+                manager=manager,
+                time=time,
+                ignored=_ignored(served, subresource),
+                creating=before is None,
+            )
         )
 
     return Write(subresource, track, touches)

@@ -13,6 +13,7 @@ from manta_embedded.store import (
     deletion,
     errors,
     fitting,
+    grants,
     patching,
     prepare,
     subresources,

@@ -71,7 +71,7 @@ def most_dispensable(units: Iterable[Sequence[Pod]]) -> list[Sequence[Pod]]:
     return sorted(units, key=_dispensable)
 
 
-def named(pod: Pod) -> Key:
+def key_of(pod: Pod) -> Key:
     """The pod's key."""
     return Key(pod.metadata.namespace, pod.metadata.name)
 

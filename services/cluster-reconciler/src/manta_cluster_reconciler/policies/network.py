@@ -26,7 +26,7 @@ def actions(observed: Observed, rules: Rules) -> Phase:
 def _kept(observed: Observed, wanted: dict[str, Any], found: Found | None) -> list[Action]:
     if found is None:
         # A policy without the cluster's label is not listed: if one bears the name, that is a collision too.
-        return [Create(kind=NETWORKPOLICY, body=wanted, told=_told("Create", "Created", wanted), exclusive=False)]
+        return [Create(kind=NETWORKPOLICY, body=wanted, told=_told("Create", "Created", wanted))]
     if not _is_owned(observed, found):
         return [_collision(found)]
     if not policy_differs(wanted, found):

@@ -18,5 +18,7 @@ def due_at(setback: Setback | None, now: datetime) -> datetime:
 
 
 def grown(setback: Setback | None, now: datetime) -> Setback:
-    """The setback after one more pod was replaced."""
-    return Setback(1 if setback is None or now - setback.at > CALM else setback.count + 1, now)
+    """The setback after one more pod failed; pods of one worker that fail together fail once."""
+    if setback is None or now - setback.at > CALM:
+        return Setback(1, now)
+    return setback if now - setback.at < FIRST else Setback(setback.count + 1, now)

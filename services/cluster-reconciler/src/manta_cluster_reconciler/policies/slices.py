@@ -43,14 +43,14 @@ class Group(msgspec.Struct, frozen=True):
 def actions(group: Group, *, now: datetime, may_choose: bool) -> list[Action]:
     """What is to be done about the group; a slice on its way out counts until it is gone."""
     found: list[Action] = []
-    staying: list[Slice] = []
-    for members in group.slices:
+    slices, staying = group.slices, list[Slice]()
+    for members in slices:
         leaving = list(_farewell(group, members, now))
         found += leaving
         if not leaving and not all(is_terminating(pod) for pod in members):
             staying.append(members)
     wanted = group_replicas(group.spec)
-    found += _created(group, wanted - len(group.slices), now)
+    found += _created(group, slices, wanted - len(slices), now)
     if may_choose:
         for members in deeds.most_dispensable(staying)[: max(0, len(staying) - wanted)]:
             found += _delete(group, members, SURPLUS)
@@ -77,12 +77,12 @@ def _farewell(group: Group, members: Slice, now: datetime) -> Iterator[Action]:
 def _delete(group: Group, members: Slice, because: str, *, slot: str = "") -> Iterator[Action]:
     for pod in members:
         if not is_terminating(pod):
-            spoken = f"worker Pod {deeds.named(pod)}"
+            spoken = f"worker Pod {deeds.key_of(pod)}"
             told = reasons.deleting_worker(spoken, because=f" for group {group.spec.group_name}: {because}")
             yield deeds.delete(pod, told, because=because, slot=slot)
 
 
-def _created(group: Group, count: int, now: datetime) -> list[Action]:
+def _created(group: Group, slices: Sequence[Slice], count: int, now: datetime) -> list[Action]:
     """New slices; not where one was refused or failed a moment ago, lest it be made and torn down for ever."""
     if count <= 0:
         return []
@@ -90,7 +90,7 @@ def _created(group: Group, count: int, now: datetime) -> list[Action]:
     if waiting:
         return [waiting]
     hosts = group.spec.num_of_hosts
-    used = [replica for members in group.slices if (replica := deeds.replica_of(members[0])) is not None]
+    used = [replica for members in slices if (replica := deeds.replica_of(members[0])) is not None]
     replicas = deeds.free_replicas(used, min(count, -(-group.rules.creates_per_pass // hosts)))
     due = {replica: setbacks.due_at(_setback(group, replica), now) for replica in replicas}
     now_due = [replica for replica, at in due.items() if at <= now]

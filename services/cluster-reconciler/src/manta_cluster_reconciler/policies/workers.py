@@ -77,7 +77,7 @@ def _replaced(observed: Observed, failed: Sequence[Pod], now: datetime) -> list[
 
 
 def _delete_named(pod: Pod) -> Action:
-    told = reasons.deleting_worker(f"pod {deeds.named(pod)}")
+    told = reasons.deleting_worker(f"pod {deeds.key_of(pod)}")
     return deeds.delete(pod, told, because="named in workersToDelete")
 
 
@@ -100,5 +100,5 @@ def _surplus(staying: Sequence[Pod], expected: int, *, allowed: bool) -> list[Ac
     if excess <= 0 or not allowed:
         return []
     units = deeds.most_dispensable([pod] for pod in staying)[:excess]
-    told = [(pod, reasons.deleting_worker(f"Pod {deeds.named(pod)}")) for unit in units for pod in unit]
+    told = [(pod, reasons.deleting_worker(f"Pod {deeds.key_of(pod)}")) for unit in units for pod in unit]
     return [deeds.delete(pod, words, because="more workers than wanted") for pod, words in told]

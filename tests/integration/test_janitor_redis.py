@@ -1,0 +1,179 @@
+"""The janitor's own clean-up of Redis: a cluster's keys go, nobody else's, and what fails says why."""
+
+import base64
+import pathlib
+import random
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+import redis as client
+
+from manta_common.api.raycluster import RayCluster
+from manta_common.clock import SystemClock
+from manta_common.errors import Refused, Unreachable
+from manta_common.kinds import SECRET
+from manta_common.kube.settings import KubeSettings
+from manta_common.ray.settings import RaySettings
+from manta_embedded.store.kube import EmbeddedKube
+from manta_embedded.store.store import Store
+from manta_janitor.redis_keys import RedisCleaner, RedisPlace, key_prefix, remove_keys
+from tests.examples import manifests
+from tests.examples.example import Json
+from tests.integration.clusters import MANTA, Clusters, running
+from tests.parts.control_plane import ControlPlane
+from tests.parts.ports import free_port
+from tests.parts.process import Process, wait_until
+from tests.parts.ray import LocalRay
+from tests.parts.redis import Redis
+
+FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
+PASSWORD = "sesame"
+
+
+@pytest.fixture
+def keys(own_redis: Redis) -> Iterator["client.Redis"]:
+    with client.Redis.from_url(own_redis.url) as connection:
+        yield connection
+
+
+def place(redis: Redis, password: str | None = PASSWORD) -> RedisPlace:
+    host, port = redis.address
+    return RedisPlace(host=host, port=port, password=password)
+
+
+def address(redis: Redis) -> str:
+    return "{}:{}".format(*redis.address)
+
+
+def left(keys: "client.Redis") -> set[str]:
+    return {key.decode() for key in keys.scan_iter()}  # type: ignore[union-attr]
+
+
+async def test_a_namespaces_keys_go_and_its_neighbours_stay(own_redis: Redis, keys: "client.Redis") -> None:
+    for table in range(1200):
+        keys.hset(f"RAYteam-a@{table}", "key", "value")
+    neighbours = {"RAYteam-ab@ACTOR", "RAYteam-@ACTOR", "RAYteam-b@ACTOR", "team-a", "team-a@ACTOR", "RAYteam-a"}
+    for name in neighbours:
+        keys.set(name, "kept")
+    assert await remove_keys(place(own_redis), key_prefix("team-a")) == 1200
+    assert left(keys) == neighbours
+
+
+async def test_signs_of_patterns_in_a_namespace_mean_themselves(own_redis: Redis, keys: "client.Redis") -> None:
+    for name in ("RAY*@x", "RAYa@x", "RAY[ab]@x", "RAYb@x", "RAY?@x", "RAY\\@x"):
+        keys.set(name, "value")
+    for namespace in ("*", "[ab]", "?", "\\"):
+        assert await remove_keys(place(own_redis), key_prefix(namespace)) == 1
+    assert left(keys) == {"RAYa@x", "RAYb@x"}
+
+
+async def test_what_is_half_deleted_is_deleted(own_redis: Redis, keys: "client.Redis") -> None:
+    keys.set("RAYa@NODE", "value")
+    keys.set("RAYa@JOB", "value")
+    keys.delete("RAYa@JOB")
+    assert await remove_keys(place(own_redis), key_prefix("a")) == 1
+    assert await remove_keys(place(own_redis), key_prefix("a")) == 0
+
+
+async def test_a_wrong_password_is_told_but_not_shown(own_redis: Redis) -> None:
+    with pytest.raises(Unreachable, match="invalid username-password pair") as error:
+        await remove_keys(place(own_redis, "open-barley"), key_prefix("a"))
+    assert "barley" not in str(error.value)
+
+
+async def test_a_redis_that_is_down_is_told(own_redis: Redis) -> None:
+    own_redis.kill()
+    with pytest.raises(Unreachable, match=address(own_redis)):
+        await remove_keys(place(own_redis), key_prefix("a"))
+
+
+def cluster(redis: Redis, password: Json) -> RayCluster:
+    options = {"redisAddress": address(redis), "externalStorageNamespace": "a", "redisPassword": password}
+    body = manifests.cluster({"gcsFaultToleranceOptions": options}, name="a", namespace="team")
+    return msgspec.json.decode(msgspec.json.encode(body), type=RayCluster)
+
+
+SECRET_REF: Json = {"valueFrom": {"secretKeyRef": {"name": "redis", "key": "password"}}}
+
+
+async def test_the_password_comes_from_where_the_head_has_it(own_redis: Redis, keys: "client.Redis") -> None:
+    store = Store(SystemClock(), random.Random())
+    cleaner = RedisCleaner(EmbeddedKube(store, KubeSettings()), RaySettings())
+    keys.set("RAYa@NODE", "value")
+    with pytest.raises(Refused, match="Secret team/redis has no key password: create it"):
+        await cleaner.clean(cluster(own_redis, SECRET_REF))
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "redis"}}
+    secret["data"] = {"password": base64.b64encode(PASSWORD.encode()).decode()}
+    store.create(SECRET, "team", secret)
+    assert await cleaner.clean(cluster(own_redis, SECRET_REF)) == 1
+    keys.set("RAYa@NODE", "value")
+    assert await cleaner.clean(cluster(own_redis, {"value": PASSWORD})) == 1
+
+
+@pytest.fixture
+def clusters(control_plane: ControlPlane, ray_crds: None, namespace: str, tmp_path: pathlib.Path) -> Iterator[Clusters]:
+    with running(janitor(control_plane, namespace, tmp_path)):
+        yield Clusters(control_plane, namespace)
+
+
+def test_after_the_end_of_a_real_cluster_its_keys_are_gone(
+    redis: Redis, clusters: Clusters, parts_folder: pathlib.Path
+) -> None:
+    """Two real Rays keep their state in one Redis; of one the RayCluster is deleted."""
+    mine, other = f"a-{clusters.namespace}", f"b-{clusters.namespace}"
+    with client.Redis.from_url(redis.url) as keys:
+        for storage in (mine, other):
+            fill(redis, parts_folder, storage)
+        before = tables(keys, other)
+        assert before
+        assert tables(keys, mine)
+        make(clusters, redis, mine)
+        clusters.delete("rayclusters", "a")
+        clusters.until("the cluster is gone", lambda: clusters.find("rayclusters", "a") is None)
+        assert not tables(keys, mine)
+        assert tables(keys, other) == before
+
+
+def test_with_redis_down_the_cluster_goes_at_its_deadline(own_redis: Redis, clusters: Clusters) -> None:
+    own_redis.kill()
+    make(clusters, own_redis, "a", **{"ray.io/gcs-ft-deletion-timeout": "15"})
+    clusters.delete("rayclusters", "a")
+    clusters.until("the failure is told", lambda: clusters.events("FailedToCleanUpRedis"))
+    assert clusters.find("rayclusters", "a") is not None
+    clusters.until("the cluster is gone", lambda: clusters.find("rayclusters", "a") is None, limit_seconds=40)
+    clusters.until("it is told", lambda: clusters.events("ForceDeletedStuckCluster"))
+
+
+def janitor(control_plane: ControlPlane, namespace: str, folder: pathlib.Path) -> Process:
+    """Watcher and janitor, which cleans up itself."""
+    command = [MANTA, "up", "--kubeconfig", str(control_plane.kubeconfig), "--watch-namespaces", namespace]
+    environment = {"MANTA_JANITOR_REDIS_CLEANUP_BY": "janitor"}
+    http = ["--http", f"127.0.0.1:{free_port()}"]
+    return Process("manta up", [*command, *http], folder / "manta.log", environment=environment)
+
+
+def make(clusters: Clusters, redis: Redis, storage: str, **marks: str) -> None:
+    """A RayCluster that keeps its state in Redis, ready to be deleted."""
+    options = {"redisAddress": address(redis), "externalStorageNamespace": storage}
+    clusters.create("a", {"gcsFaultToleranceOptions": options} | manifests.workers(), annotations=marks)
+    clusters.until(
+        "it has its finalizer",
+        lambda: FINALIZER in (clusters.find("rayclusters", "a") or {})["metadata"].get("finalizers", ()),
+    )
+
+
+def fill(redis: Redis, folder: pathlib.Path, storage: str) -> None:
+    """Let a real Ray keep state of its own in Redis, and end."""
+    variables = {"RAY_REDIS_ADDRESS": address(redis), "RAY_external_storage_namespace": storage}
+    ray = LocalRay.start(folder, further=variables)
+    try:
+        with client.Redis.from_url(redis.url) as keys:
+            wait_until("Ray has written", lambda: tables(keys, storage), limit_seconds=30)
+    finally:
+        ray.stop()
+
+
+def tables(keys: "client.Redis", storage: str) -> set[bytes]:
+    """The keys of a storage namespace."""
+    return set(keys.scan_iter(match=f"RAY{storage}@*"))
