@@ -34,7 +34,7 @@ def test_a_cluster_grows_shrinks_is_suspended_and_resumes(clusters: Clusters) ->
     assert clusters.pods("a") == []
     clusters.change("a", {"suspend": False})
     clusters.until_ready("a", 1)
-    assert len(clusters.events("CreatedService")) == 1
+    clusters.until("an event tells", lambda: len(clusters.events("CreatedService")) == 1)
 
 
 def test_a_head_that_is_deleted_or_fails_comes_back(clusters: Clusters) -> None:
@@ -51,7 +51,7 @@ def test_a_head_that_is_deleted_or_fails_comes_back(clusters: Clusters) -> None:
     clusters.api.request("PATCH", path, {"status": {"phase": "Failed"}}, "application/merge-patch+json")
     clusters.until("the failed head is gone", lambda: head["metadata"]["uid"] not in clusters.uids("a"))
     clusters.until_ready("a", 1)
-    assert clusters.events("DeletedHeadPod")
+    clusters.until("an event tells", lambda: clusters.events("DeletedHeadPod"))
 
 
 def test_a_lost_host_takes_its_slice_with_it(clusters: Clusters) -> None:

@@ -29,6 +29,7 @@ def test_a_quota_is_told_once_with_numbers_and_worked_up_to(clusters: Clusters) 
     assert condition["reason"] == "FailedCreateWorkerPod"
     assert "exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4" in condition["message"]
     assert len(clusters.pods("a")) == 4
+    clusters.until("an event tells", lambda: clusters.events("FailedToCreateWorkerPod"))
     told = clusters.events("FailedToCreateWorkerPod")
     assert len(told) <= 2, [event["note"] for event in told]
     path = f"api/v1/namespaces/{clusters.namespace}/resourcequotas/q"
@@ -46,7 +47,7 @@ def test_an_invalid_cluster_is_told_and_served_when_it_is_corrected(clusters: Cl
     assert clusters.status("a")["observedGeneration"] == 1
     assert clusters.pods("a") == []
     assert clusters.find("services", "a-head-svc") is None
-    assert len(clusters.events("InvalidRayClusterSpec")) == 1
+    clusters.until("an event tells", lambda: len(clusters.events("InvalidRayClusterSpec")) == 1)
     clusters.change("a", {"gcsFaultToleranceOptions": None})
     clusters.until_ready("a", 1)
     assert not clusters.condition("a", "Valid")

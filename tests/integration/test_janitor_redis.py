@@ -12,7 +12,7 @@ import redis as client
 from manta_common.api.raycluster import RayCluster
 from manta_common.clock import SystemClock
 from manta_common.errors import Refused, Unreachable
-from manta_common.kinds import SECRET
+from manta_common.kinds import NAMESPACE, SECRET
 from manta_common.kube.settings import KubeSettings
 from manta_common.ray.settings import RaySettings
 from manta_embedded.store.kube import EmbeddedKube
@@ -47,7 +47,7 @@ def address(redis: Redis) -> str:
 
 
 def left(keys: "client.Redis") -> set[str]:
-    return {key.decode() for key in keys.scan_iter()}  # type: ignore[union-attr]
+    return {key.decode() for key in keys.scan_iter()}
 
 
 async def test_a_namespaces_keys_go_and_its_neighbours_stay(own_redis: Redis, keys: "client.Redis") -> None:
@@ -99,6 +99,7 @@ SECRET_REF: Json = {"valueFrom": {"secretKeyRef": {"name": "redis", "key": "pass
 
 async def test_the_password_comes_from_where_the_head_has_it(own_redis: Redis, keys: "client.Redis") -> None:
     store = Store(SystemClock(), random.Random())
+    store.create(NAMESPACE, "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
     cleaner = RedisCleaner(EmbeddedKube(store, KubeSettings()), RaySettings())
     keys.set("RAYa@NODE", "value")
     with pytest.raises(Refused, match="Secret team/redis has no key password: create it"):
@@ -117,22 +118,33 @@ def clusters(control_plane: ControlPlane, ray_crds: None, namespace: str, tmp_pa
         yield Clusters(control_plane, namespace)
 
 
-def test_after_the_end_of_a_real_cluster_its_keys_are_gone(
-    redis: Redis, clusters: Clusters, parts_folder: pathlib.Path
-) -> None:
-    """Two real Rays keep their state in one Redis; of one the RayCluster is deleted."""
+async def test_the_state_of_a_real_ray_is_removed(redis: Redis, parts_folder: pathlib.Path) -> None:
+    """A real Ray keeps its state in Redis; a neighbour has the same in its own namespace."""
+    kube = EmbeddedKube(Store(SystemClock(), random.Random()), KubeSettings())
+    with client.Redis.from_url(redis.url) as keys:
+        fill(redis, parts_folder, "a")
+        real = tables(keys, "a")
+        assert real
+        for key in real:
+            keys.copy(key, key.replace(b"RAYa@", b"RAYneighbour@"), replace=True)
+        assert await RedisCleaner(kube, RaySettings()).clean(cluster(redis, {})) >= len(real)
+        assert not tables(keys, "a")
+        neighbours = tables(keys, "neighbour")
+        assert neighbours == {key.replace(b"RAYa@", b"RAYneighbour@") for key in real}
+        keys.delete(*neighbours)
+
+
+def test_the_keys_of_a_deleted_cluster_go(redis: Redis, clusters: Clusters) -> None:
     mine, other = f"a-{clusters.namespace}", f"b-{clusters.namespace}"
     with client.Redis.from_url(redis.url) as keys:
         for storage in (mine, other):
-            fill(redis, parts_folder, storage)
-        before = tables(keys, other)
-        assert before
-        assert tables(keys, mine)
+            keys.set(f"RAY{storage}@NODE", "value", ex=600)
         make(clusters, redis, mine)
         clusters.delete("rayclusters", "a")
         clusters.until("the cluster is gone", lambda: clusters.find("rayclusters", "a") is None)
         assert not tables(keys, mine)
-        assert tables(keys, other) == before
+        assert tables(keys, other)
+    clusters.until("it is told", lambda: clusters.events("CleanedUpRedis"))
 
 
 def test_with_redis_down_the_cluster_goes_at_its_deadline(own_redis: Redis, clusters: Clusters) -> None:
@@ -166,10 +178,11 @@ def make(clusters: Clusters, redis: Redis, storage: str, **marks: str) -> None:
 def fill(redis: Redis, folder: pathlib.Path, storage: str) -> None:
     """Let a real Ray keep state of its own in Redis, and end."""
     variables = {"RAY_REDIS_ADDRESS": address(redis), "RAY_external_storage_namespace": storage}
+    variables["RAY_raylet_start_wait_time_s"] = "110"  # with a state to read back it takes longer
     ray = LocalRay.start(folder, further=variables)
     try:
         with client.Redis.from_url(redis.url) as keys:
-            wait_until("Ray has written", lambda: tables(keys, storage), limit_seconds=30)
+            wait_until("Ray has written", lambda: bool(tables(keys, storage)), limit_seconds=30)
     finally:
         ray.stop()
 

@@ -52,15 +52,19 @@ class Process:
         self.clusters.plane.stop()
 
 
-def begin(world: World, *, janitors: int = 1, settings: CleanupSettings | None = None) -> SimulatedService:
-    """Have the kinds of Ray, a watcher and janitors; the first of them."""
+def ground(world: World) -> None:
+    """Have the kinds of Ray and a watcher."""
     for definition in definitions():
         world.create(CRD, definition)
     world.start("watcher-1", lambda seat: Watcher(seat.means, seat.kube, Task(partitions=PARTITIONS)))
-    started = [
-        world.start(f"janitor-{number}", lambda seat: Process(seat, settings)) for number in range(1, janitors + 1)
-    ]
-    return started[0]
+
+
+def begin(world: World, *, janitors: int = 1, settings: CleanupSettings | None = None) -> SimulatedService:
+    """Have janitors too; the first of them."""
+    ground(world)
+    for number in range(1, janitors + 1):
+        world.start(f"janitor-{number}", lambda seat: Process(seat, settings))
+    return world.service("janitor-1")
 
 
 def make(world: World, name: str, spec: Json, *, finalizers: tuple[str, ...] = (), groups: int = 1) -> None:

@@ -74,7 +74,7 @@ def test_a_crash_at_any_write_changes_nothing(write: int, applied: bool) -> None
     async def scenario(world: World) -> None:
         janitor = begin(world)
         witness = Witness(world)
-        make(world, "a", THREE, groups=2)
+        make(world, "a", rules(("DeleteWorkers", 5), ("DeleteCluster", 25), ("DeleteSelf", 45)), groups=2)
         await world.sleep(3)
         janitor.crash_at(write, applied=applied)
         end(world, "a")

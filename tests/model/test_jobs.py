@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from manta_common.kinds import JOB, POD, RAYCLUSTER, RAYJOB, SERVICE
+from manta_common.kinds import CRD, EVENT, JOB, POD, RAYCLUSTER, RAYJOB, SERVICE, VOLCANO_PODGROUP
+from manta_common.ray.settings import RaySettings
 from manta_embedded.sim.dashboards import Behaviour
 from manta_embedded.sim.nodes import PodScript
 from manta_embedded.sim.simulate import explore, simulate
 from manta_embedded.sim.storms import storm
+from manta_embedded.sim.troubles import Trouble, forbidden
 from manta_embedded.sim.world import World
+from manta_job_reconciler.observed import JobSettings
 from tests.examples import manifests
 from tests.model.clusters import pods
 from tests.model.jobs import ENDED, FAILS, LASTS, SUCCEEDS, Scene
@@ -250,6 +253,62 @@ def test_a_dashboard_that_never_answers_ends_the_job_and_no_other() -> None:
         assert scene.status("hung")["reason"] == "JobStatusCheckTimeoutExceeded"
 
     simulate(scenario)
+
+
+def test_a_cluster_that_may_not_be_made_is_told_of_and_made_when_it_may() -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        no = Trouble(error=forbidden)
+        world.service("jobs-1").trouble(no, nth=1, times=12, verbs=frozenset({"create"}), kind="raycluster")
+        scene.make()
+        await world.until("it is told", lambda: "What the job needs cannot be made" in str(scene.status()))
+        await scene.reach("Complete")
+        assert "cannot be made" not in str(scene.status())
+
+    simulate(scenario)
+
+
+POD_GROUPS = {
+    "metadata": {"name": "podgroups.scheduling.volcano.sh"},
+    "spec": {
+        "group": "scheduling.volcano.sh",
+        "scope": "Namespaced",
+        "names": {"plural": "podgroups", "singular": "podgroup", "kind": "PodGroup", "listKind": "PodGroupList"},
+        "versions": [
+            {
+                "name": "v1beta1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+def test_volcano_is_told_of_the_gang_and_of_its_end() -> None:
+    async def scenario(world: World) -> None:
+        world.create(CRD, POD_GROUPS)
+        scene = Scene(world, settings=JobSettings(ray=RaySettings(batch_scheduler="volcano")))
+        scene.make(entrypoint=LASTS, **SUSPENDABLE)
+        await scene.reach("Running")
+        assert _members(world) == 1
+        scene.change(suspend=True)
+        await scene.reach("Suspended")
+        assert _members(world) == 0
+        await world.until("it is told", lambda: "BatchSchedulerCleanedUp" in str(world.objects(EVENT)))
+        scene.change(suspend=False)
+        await scene.reach("Running")
+        assert _members(world) == 1
+        world.delete(RAYJOB, "a")
+        await world.until("it goes with the job", lambda: not world.objects(VOLCANO_PODGROUP))
+
+    simulate(scenario)
+
+
+def _members(world: World) -> int:
+    (group,) = world.objects(VOLCANO_PODGROUP)
+    return int(group["spec"]["minMember"])
 
 
 async def through_a_storm(world: World) -> None:

@@ -27,7 +27,6 @@ BAD_METADATA: tuple[Obj, ...] = (
     {"name": "-a"},
     {"name": "a..b"},
     {"name": "x" * 254},
-    {"generateName": "Up-"},
     {"name": "a", "generateName": "_"},
     {"name": "a", "labels": {"a b": "c d", "/x": "", "x/": "", "a/b/c": "", "k" * 64: "v" * 64}},
     {"name": "a", "annotations": {"a b": "", "Ex.com/K": "", "b": "x" * 262145}},

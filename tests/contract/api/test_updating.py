@@ -5,7 +5,7 @@ import re
 import pytest
 
 from manta_common.keys import Key
-from manta_common.kinds import CONFIGMAP, JOB, POD, SECRET, SERVICE
+from manta_common.kinds import CONFIGMAP, JOB, POD, ROLEBINDING, SECRET, SERVICE
 from manta_common.kube.protocol import MergePatch
 from tests.contract.api.api import Api
 from tests.contract.api.asserts import refused
@@ -180,6 +180,38 @@ def test_the_template_and_the_selector_of_a_job_stay(api: Api, space: str) -> No
         api.patch(JOB, Key(space, "one"), MergePatch({"spec": {"completions": 5}}))
 
 
+def test_the_role_of_a_binding_stays(api: Api, space: str) -> None:
+    role = {"kind": "Role", "name": "a", "apiGroup": "rbac.authorization.k8s.io"}
+    api.create(ROLEBINDING, space, {"metadata": {"name": "one"}, "roleRef": role})
+    with refused(422, "Invalid", match="roleRef: Invalid value: .*: cannot change roleRef"):
+        api.patch(ROLEBINDING, Key(space, "one"), MergePatch({"roleRef": {"name": "b"}}))
+
+
+def test_a_service_can_be_withdrawn_from_the_world(api: Api, space: str) -> None:
+    key = Key(space, "one")
+    address = api.create(SERVICE, space, service("one", type="NodePort"))["spec"]["clusterIP"]
+    after = api.patch(SERVICE, key, MergePatch({"spec": {"type": "ClusterIP"}}))["spec"]
+    assert after["clusterIP"] == address
+    assert "nodePort" not in after["ports"][0]
+    assert "externalTrafficPolicy" not in after
+    again = api.patch(SERVICE, key, MergePatch({"spec": {"type": "NodePort"}}))["spec"]
+    assert again["ports"][0]["nodePort"] >= 30000
+
+
+def test_a_pod_tells_its_address_in_two_ways(api: Api, space: str) -> None:
+    api.create(POD, space, pod("one"))
+    status = api.patch(POD, Key(space, "one"), MergePatch({"status": {"podIP": "10.0.0.1"}}), "status")["status"]
+    assert status["podIPs"] == [{"ip": "10.0.0.1"}]
+    status = api.patch(POD, Key(space, "one"), MergePatch({"status": {"podIP": "10.0.0.2"}}), "status")["status"]
+    assert status["podIPs"] == [{"ip": "10.0.0.2"}]
+
+
+def test_a_pod_keeps_its_quality_of_service(api: Api, space: str) -> None:
+    made = api.create(POD, space, pod("one"))
+    after = api.update(POD, Key(space, "one"), {**made, "status": {"phase": "Running"}}, "status")
+    assert after["status"] == {"phase": "Running", "qosClass": "BestEffort"}
+
+
 def test_names_and_namespaces_cannot_be_patched(api: Api, space: str) -> None:
     api.create(CONFIGMAP, space, configmap("one"))
     message = "the name of the object (two) does not match the name on the URL (one)"
@@ -211,7 +243,8 @@ def test_a_scale_shows_and_changes_replicas(api: Api, space: str) -> None:
     assert after["spec"] == {"replicas": 5}
     found = api.get(GADGET, key)
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (5, 2)
-    assert api.patch(GADGET, key, MergePatch({"spec": {"replicas": 1}}), "scale")["spec"] == {"replicas": 1}
+    least = api.patch(OLD_GADGET, key, MergePatch({"spec": {"replicas": 1}}), "scale")
+    assert (least["apiVersion"], least["spec"]) == ("autoscaling/v1", {"replicas": 1})
 
 
 def test_a_scale_for_an_old_version_is_a_conflict(api: Api, space: str) -> None:

@@ -9,8 +9,11 @@ from manta_common.api.core import ContainerState, ContainerStatus, Pod, PodStatu
 from manta_common.api.meta import Condition, ObjectMeta
 from manta_common.api.raycluster import RayCluster
 from manta_common.ray.settings import RaySettings
+from manta_job_reconciler.conditions import refused
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.policies.causes import CHARACTERS, awaited, told, trouble
+from manta_job_reconciler.status import completed
+from manta_job_reconciler.step import find
 from tests.unit.manta_job_reconciler.made import NOW, URL, cluster, job, observed, report, running, settled, status
 
 UNSCHEDULABLE = StatusCondition(
@@ -88,6 +91,23 @@ def test_the_cause_is_told_only_before_ray_has_the_job() -> None:
     stuck = coming(pods=(pod(conditions=(UNSCHEDULABLE,)),))
     assert told(stuck, "Too late") == "Too late. Cause: Pod p: Unschedulable: 0/3 nodes: no GPU"
     assert told(stuck.after(running(job_status="RUNNING")), "Too late") == "Too late"
+
+
+def test_a_refusal_of_the_api_server_is_told_and_is_the_cause() -> None:
+    begun = observed(job(), status("Initializing"))
+    said = refused(completed(begun, begun.status, JobSettings(), NOW), "exceeded quota: clusters")
+    assert (find(said, "Initialized") or pytest.fail("not told")).message == (
+        "What the job needs cannot be made: exceeded quota: clusters"
+    )
+    assert told(begun.after(said), "Too late").endswith(
+        "Cause: What the job needs cannot be made: exceeded quota: clusters"
+    )
+
+
+def test_a_refusal_after_the_beginning_changes_no_condition() -> None:
+    begun = settled(job(), running())
+    said = completed(begun, begun.status, JobSettings(), NOW)
+    assert refused(said, "no") == said
 
 
 def test_a_cause_is_never_long() -> None:

@@ -68,7 +68,7 @@ async def test_a_word_that_is_under_way_is_its_own() -> None:
     async with working() as desk:
         seen: list[bytes] = []
 
-        def look() -> None:
+        def look(_: str) -> None:
             message = desk.nats.stream.find(ONE)
             assert message
             desk.outbox.check(message)

@@ -1,4 +1,4 @@
-"""The janitor as a service: connections, one plane for ended RayJobs and one for deleted RayClusters."""
+"""The janitor as a service: connections, and a plane each for ended RayJobs, deleted RayClusters and histories."""
 
 import asyncio
 import socket
@@ -10,6 +10,7 @@ from manta_common.wiring import connections, run_plane
 from manta_common.worker import Pace
 from manta_janitor.clusters import FadingService
 from manta_janitor.config import Config
+from manta_janitor.history import HistoryService
 from manta_janitor.jobs import EndingService
 
 ABOUT = "Deletes what RayJobs ask to be deleted, in time, and cleans up after clusters that keep state in Redis."
@@ -24,11 +25,12 @@ async def main(config: Config, parts: Parts) -> None:
         settings = config.settings()
         jobs = EndingService(found.kube, found.means, settings.janitor, recorder, shape)
         clusters = FadingService(found.kube, found.means, settings, recorder, shape)
+        history = HistoryService(found.kube, found.means, shape)
         parts.show("deletions", jobs.queue.shown)
         async with asyncio.TaskGroup() as group:
             telling = group.create_task(recorder.run())
             async with asyncio.TaskGroup() as planes:
-                planes.create_task(run_plane(parts, jobs.plane))
-                planes.create_task(run_plane(parts, clusters.plane))
+                for plane in (jobs.plane, clusters.plane, history.plane):
+                    planes.create_task(run_plane(parts, plane))
             telling.cancel()
         await recorder.drain(limit_seconds=DRAIN_SECONDS)

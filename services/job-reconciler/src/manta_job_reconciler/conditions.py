@@ -29,6 +29,16 @@ def conditions(observed: Observed, after: RayJobStatus, settings: JobSettings, n
     return (*ours, *(each for each in after.conditions if each.type not in found))
 
 
+def refused(status: RayJobStatus, error: str) -> RayJobStatus:
+    """The status of a job that waits in vain, because something that it needs may not be made."""
+    found = find(status, reasons.CONDITION_INITIALIZED)
+    if found is None or found.status == "True":
+        return status
+    told = msgspec.structs.replace(found, message=f"{reasons.REFUSED}{error}"[: causes.CHARACTERS])
+    changed = tuple(told if each.type == found.type else each for each in status.conditions)
+    return msgspec.structs.replace(status, conditions=changed)
+
+
 def _said(after: RayJobStatus, awaited: str) -> dict[str, Said]:
     state = after.job_deployment_status
     is_ready = bool(after.dashboard_url) and state not in reasons.WINDING_DOWN

@@ -32,7 +32,7 @@ from manta_common.plane import Item
 from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.services import job_head_service
 from manta_common.writes import Writes
-from manta_job_reconciler import deeds, manifests
+from manta_job_reconciler import conditions, deeds, manifests
 from manta_job_reconciler.actions import (
     Action,
     AddFinalizer,
@@ -140,7 +140,13 @@ class Errand:
                     raise Refused(409, "AlreadyExists", str(error)) from error
                 self._hands.writes.wrote(self._item, kind, found.metadata)
 
-        await self._telling(deeds.CREATED[kind], name, act())
+        try:
+            await self._telling(deeds.CREATED[kind], name, act())
+        except Refused as error:
+            waits = conditions.refused(self._job.status, str(error))
+            if waits != self._job.status:
+                await self._patch_status(waits)
+            raise
 
     async def _delete(self, action: DeleteCluster | DeleteSubmitter) -> None:
         kind, name = (RAYCLUSTER, action.name) if isinstance(action, DeleteCluster) else (JOB, self._item.key.name)

@@ -36,3 +36,4 @@ CONDITION_RUNNING: Final = "Running"
 CONDITION_COMPLETE: Final = "Complete"
 CONDITION_FAILED: Final = "Failed"
 CONDITION_SUSPENDED: Final = "Suspended"
+REFUSED: Final = "What the job needs cannot be made: "  # what a condition says then

@@ -50,7 +50,8 @@ class Addresses:
 
     def carried(self, old: Obj, service: Obj) -> Obj:
         """A changed service: what was given once stays, where the change does not say otherwise."""
-        was, spec = old["spec"], service["spec"]
+        was, spec = old["spec"], _withdrawn(old["spec"], service["spec"])
+        service = {**service, "spec": spec}
         if spec["type"] == "ExternalName" or not was.get("clusterIP"):
             return service
         if spec.get("clusterIP"):
@@ -89,6 +90,19 @@ class Addresses:
         number = self._rng.choice(free)
         self._ports.add(number)
         return {**port, "nodePort": number}
+
+
+def _withdrawn(was: Obj, spec: Obj) -> Obj:
+    """A service that is no longer for the world has no ports on nodes any more, but for those it newly asks for."""
+    if spec["type"] in EXPOSED or was["type"] not in EXPOSED:
+        return spec
+    given = {port.get("nodePort") for port in was.get("ports") or ()}
+    ports = [
+        {name: value for name, value in port.items() if name != "nodePort" or value not in given}
+        for port in spec.get("ports") or ()
+    ]
+    left = {name: value for name, value in spec.items() if name not in ("externalTrafficPolicy", "ports")}
+    return {**left, "ports": ports} if ports else left
 
 
 def _node_ports(service: Obj) -> set[int]:

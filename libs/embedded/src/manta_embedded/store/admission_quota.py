@@ -10,6 +10,7 @@ from manta_embedded.store.controllers.quota_usage import (
     SERVICES,
     Usage,
     added,
+    concerns,
     increase,
     matches,
     missing,
@@ -41,7 +42,7 @@ class Quotas:
         asked = usage(storage, new, now)
         status = quota.get("status") or {}
         hard = status.get("hard") or quota["spec"].get("hard") or {}
-        limited = {name: amount for name, amount in hard.items() if name in asked or _concerns(storage, name)}
+        limited = {name: amount for name, amount in hard.items() if concerns(storage, name)}
         if not limited or not matches(quota, storage, new):
             return
         if storage == PODS and (lacking := missing(new, limited)):
@@ -72,11 +73,6 @@ def _is_counted(review: Review) -> bool:
     if review.subresource:
         return False
     return review.operation == "CREATE" or review.served.storage in COUNTED_ON_UPDATE
-
-
-def _concerns(storage: tuple[str, str], name: str) -> bool:
-    """Whether a limit is on pods even where a pod does not use any of it."""
-    return storage == PODS and (name == "pods" or name.partition(".")[0] in ("cpu", "memory", "requests", "limits"))
 
 
 def _shown(amounts: Usage, names: list[str]) -> str:

@@ -17,6 +17,7 @@ POD_TEXT = (
 RESTARTS = ("Always", "OnFailure", "Never")
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 PORT_RANGE = "must be between 1 and 65535, inclusive"
+ROLE_NAMES = {"APIGroup": "apiGroup", "Kind": "kind", "Name": "name"}
 JOB_FIXED = ("spec.completions", "spec.selector", "spec.completionMode", "spec.template.spec")
 
 
@@ -60,6 +61,14 @@ def job_causes(obj: Obj, old: Obj | None) -> Iterator[Cause]:
     yield from _spec_causes(spec, "spec.template.spec")
     if spec.get("restartPolicy", "Always") == "Always":
         yield faults.required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
+
+
+def binding_causes(obj: Obj, old: Obj | None) -> Iterator[Cause]:
+    """What is wrong with a role binding."""
+    before, after = (old or obj).get("roleRef"), obj.get("roleRef") or EMPTY
+    if before != after:
+        shown = {name: after.get(field, "") for name, field in ROLE_NAMES.items()}
+        yield faults.invalid("roleRef", shown, "cannot change roleRef")
 
 
 def _spec_causes(spec: Obj, path: str) -> Iterator[Cause]:

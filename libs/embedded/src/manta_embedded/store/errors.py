@@ -81,12 +81,6 @@ def bad_request(text: str) -> StatusError:
     return StatusError(400, "BadRequest", text)
 
 
-def method_not_allowed() -> StatusError:
-    """The verb does not go with the resource."""
-    text = "the server does not allow this method on the requested resource"
-    return StatusError(405, "MethodNotAllowed", text)
-
-
 def unconditional(served: "Served", name: str) -> StatusError:
     """An update that does not say which version it is of, where it must; the server names the resource here."""
     cause = Cause("FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion")

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from manta_common.keys import Key
 from manta_common.kinds import CRD, NAMESPACE, POD, SERVICE
-from manta_embedded.store import defaults, definitions, errors, naming
+from manta_embedded.store import defaults, definitions, errors, naming, pods
 from manta_embedded.store.addresses import Addresses
 from manta_embedded.store.buckets import Bucket
 from manta_embedded.store.commons import Commons
@@ -86,8 +86,10 @@ class Grants:
             return definitions.established(found, self._ground.now())
         return found
 
-    def carried(self, served: Served, old: Obj, obj: Obj) -> Obj:
-        """A changed object with defaults, and with what the server once gave it."""
+    def carried(self, served: Served, old: Obj, obj: Obj, subresource: str) -> Obj:
+        """A changed object, or one whose status changed, with defaults and with what the server once gave it."""
+        if subresource == "status":
+            return pods.with_whole_status(obj) if served.storage == PODS else obj
         found = defaults.defaulted(served.storage, obj)
         if served.storage == SERVICES:
             return self._addresses.complete(self._addresses.carried(old, found))

@@ -11,17 +11,6 @@ def metadata(obj: Obj) -> Obj:
     return obj.get("metadata") or EMPTY
 
 
-def name_of(obj: Obj) -> str:
-    """The name; empty where there is none."""
-    name: str = metadata(obj).get("name", "")
-    return name
-
-
-def version_of(obj: Obj) -> int:
-    """The resourceVersion of a stored object as the number that it is."""
-    return int(obj["metadata"]["resourceVersion"])
-
-
 def with_metadata(obj: Obj, **changes: Any) -> Obj:
     """The object with these fields of its metadata set; None removes one."""
     found = {**metadata(obj), **changes}

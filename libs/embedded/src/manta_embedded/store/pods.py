@@ -34,6 +34,17 @@ def new_pod(obj: Obj) -> Obj:
     return {**obj, "spec": spec, "status": {"phase": "Pending", "qosClass": quality_of_service(spec)}}
 
 
+def with_whole_status(obj: Obj) -> Obj:
+    """A pod whose status says the same in both of its ways, and keeps the quality of service."""
+    status = {"qosClass": quality_of_service(obj["spec"]), **(obj.get("status") or {})}
+    address, addresses = status.get("podIP"), status.get("podIPs") or []
+    if address and (not addresses or addresses[0].get("ip") != address):
+        status["podIPs"] = [{"ip": address}]
+    elif addresses and not address:
+        status["podIP"] = addresses[0].get("ip")
+    return {**obj, "status": status}
+
+
 def with_template_defaults(template: Obj) -> Obj:
     """A pod template with everything that the server adds."""
     return {**template, "spec": with_spec_defaults(template.get("spec") or {})}

@@ -21,7 +21,7 @@ NOT_GIVEN = (
 )
 NOT_KEPT = ("selfLink", "managedFields")
 KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
-NO_STATUS_ON_CREATE = frozenset(("resourcequotas", "nodes"))  # built-in kinds that take a status when created
+BORN_WITH_STATUS = ("nodes",)  # kinds whose status counts when they are created
 
 
 def typed(served: Served, body: Any) -> Obj:
@@ -74,7 +74,7 @@ def created(served: Served, namespace: str, body: Obj) -> Obj:
     if len(meta.get("ownerReferences") or ()) > 1:
         meta["ownerReferences"] = _once_each(meta["ownerReferences"])
     found = {**body, "metadata": meta}
-    if served.status and "status" in found and served.kind.plural not in NO_STATUS_ON_CREATE:
+    if served.status and "status" in found and served.kind.plural not in BORN_WITH_STATUS:
         del found["status"]
     return found
 

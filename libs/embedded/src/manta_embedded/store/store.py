@@ -103,12 +103,14 @@ class Store:
     def update(self, kind: Kind, key: Key, body: Obj, writer: Writer = UNKNOWN, *, subresource: str = "") -> Obj:
         """Replace an object, or the part that a subresource is; what became of it."""
         served = self.registry.find(kind)
-        return served.shown(self._writing.update(served, key, body, writer, subresource=subresource))
+        made = self._writing.update(served, key, body, writer, subresource=subresource)
+        return made if subresource == "scale" else served.shown(made)
 
     def patch(self, kind: Kind, key: Key, patch: Patch, writer: Writer = UNKNOWN, *, subresource: str = "") -> Obj:
         """Change an object, or the part that a subresource is; what became of it."""
         served = self.registry.find(kind)
-        return served.shown(self._writing.patch(served, key, patch, writer, subresource=subresource))
+        made = self._writing.patch(served, key, patch, writer, subresource=subresource)
+        return made if subresource == "scale" else served.shown(made)
 
     def delete(self, kind: Kind, key: Key, options: Deletion = AT_ONCE) -> Obj:
         """Begin a deletion, and end it where nothing holds the object; the object as it is or was."""

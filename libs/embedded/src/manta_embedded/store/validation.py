@@ -74,4 +74,6 @@ CONTENT: dict[tuple[str, str], Check] = {
     ("", "pods"): contents.pod_causes,
     ("", "services"): contents.service_causes,
     ("batch", "jobs"): contents.job_causes,
+    ("rbac.authorization.k8s.io", "rolebindings"): contents.binding_causes,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): contents.binding_causes,
 }

@@ -146,7 +146,7 @@ class Writing:
                 key=key,
                 subresource=write.subresource,
                 old=old,
-                new=new if write.subresource == "status" else self._grants.carried(served, old, new),
+                new=self._grants.carried(served, old, new, write.subresource),
             )
         )
         self._refuse(served, name, validation.update_causes(served, old, new))

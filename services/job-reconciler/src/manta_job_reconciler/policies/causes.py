@@ -9,6 +9,7 @@ from manta_common.api.rayjob import RayJobStatus
 from manta_job_reconciler import reasons
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.policies import clusters, gangs
+from manta_job_reconciler.step import find
 
 CHARACTERS: Final = 1000
 # Conditions of a cluster that tell of trouble, the most telling first, and the status that does.
@@ -25,8 +26,14 @@ def trouble(observed: Observed) -> str:
 
 def told(observed: Observed, message: str) -> str:
     """A message of a failure together with its cause, if one is known and Ray did not have the job yet."""
-    cause = "" if observed.status.job_status else trouble(observed)
+    cause = "" if observed.status.job_status else trouble(observed) or _refusal(observed)
     return f"{message}. Cause: {cause}" if cause else message
+
+
+def _refusal(observed: Observed) -> str:
+    """What the API server said, if something that the job needs could not be made."""
+    found = find(observed.status, reasons.CONDITION_INITIALIZED)
+    return found.message if found and found.message.startswith(reasons.REFUSED) else ""
 
 
 def awaited(observed: Observed, status: RayJobStatus, settings: JobSettings) -> str:

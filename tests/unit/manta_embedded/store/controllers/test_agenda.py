@@ -29,3 +29,12 @@ def test_what_waits_is_due_now() -> None:
     agenda.add_at("later", SOON)
     agenda.add("first")
     assert agenda.due(NOW) == NOW
+
+
+def test_a_new_plan_takes_the_place_of_the_old_one() -> None:
+    agenda: Agenda[str] = Agenda()
+    agenda.add_at("thing", NOW + timedelta(seconds=1))
+    agenda.add_at("thing", SOON)
+    assert agenda.due(NOW) == SOON
+    assert agenda.take(NOW + timedelta(seconds=1)) is None
+    assert [agenda.take(SOON), agenda.take(SOON)] == ["thing", None]

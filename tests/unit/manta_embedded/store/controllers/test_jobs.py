@@ -227,10 +227,17 @@ def test_a_job_of_another_controller_is_left_to_it(world: SmallWorld) -> None:
     assert world.get(JOB, "work")["status"] == {}
 
 
-def test_a_job_tries_again_when_its_pod_was_refused(world: SmallWorld) -> None:
+def test_a_job_tries_again_later_and_later_when_its_pod_is_refused(world: SmallWorld) -> None:
     world.create(RESOURCEQUOTA, {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
     world.create(JOB, job())
-    assert world.pods() == []
+    pauses = []
+    for _ in range(8):
+        due = world.controllers.due()
+        assert due is not None
+        pauses.append((due - world.store.now()).total_seconds())
+        world.pass_time(pauses[-1])
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 60
     world.store.delete(RESOURCEQUOTA, Key(SPACE, "none"))
-    world.pass_time(1)
+    world.pass_time(60)
     assert len(world.pods()) == 1

@@ -12,7 +12,7 @@ from manta_embedded.store.store import Store
 from manta_embedded.store.times import text_of
 
 MOST_PODS_IN_A_PASS: Final = 500
-RETRY: Final = timedelta(seconds=1)
+MOST_RETRY_SECONDS: Final = 60
 
 
 class End(NamedTuple):
@@ -29,10 +29,11 @@ class End(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """How many pods have failed since one succeeded, and when the last of them did."""
+    """How many pods have failed since one succeeded, when the last of them did, and how often one was refused."""
 
     number: int = 0
     last_at: datetime | None = None
+    refusals: int = 0
 
 
 COMPLETE: Final = End("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
@@ -152,9 +153,11 @@ class JobSync:
             try:
                 self._store.create(POD, metadata(self._job)["namespace"], job_pods.new_pod(self._job), follow.WRITER)
             except StatusError:
-                self._again(self._now + RETRY)
+                self._again(self._now + timedelta(seconds=min(2**self.failures.refusals, MOST_RETRY_SECONDS)))
+                self.failures = self.failures._replace(refusals=self.failures.refusals + 1)
                 return
             self._active_count += 1
+        self.failures = self.failures._replace(refusals=0)
 
     def _stop_pods(self) -> None:
         for pod in self._active:
@@ -225,5 +228,5 @@ def _failures(known: Failures, succeeded: list[Obj], failed: list[Obj]) -> Failu
     if succeeded:
         last_success_at = max(job_facts.finished_at(pod) for pod in succeeded)
         ends = [end for end in ends if end > last_success_at]
-        return Failures(len(ends), ends[-1] if ends else None)
-    return Failures(known.number + len(ends), ends[-1]) if ends else known
+        return known._replace(number=len(ends), last_at=ends[-1] if ends else None)
+    return known._replace(number=known.number + len(ends), last_at=ends[-1]) if ends else known

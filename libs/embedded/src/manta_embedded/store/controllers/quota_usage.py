@@ -20,9 +20,9 @@ ALIASES: Final = frozenset(("configmaps", "resourcequotas", "replicationcontroll
 
 def usage(storage: Storage, obj: Obj, now: datetime) -> Usage:
     """What one object counts for."""
-    counted = {f"count/{'.'.join(part for part in reversed(storage) if part)}": ONE}
+    counted = {_count_of(storage): ONE}
     if storage == PODS:
-        return counted | (pod_usage(obj) if _is_living(obj, now) else {})
+        return counted | (_pod_usage(obj) if _is_living(obj, now) else {})
     if storage == SERVICES:
         return counted | _service_usage(obj)
     if storage == CLAIMS:
@@ -30,9 +30,17 @@ def usage(storage: Storage, obj: Obj, now: datetime) -> Usage:
     return counted | ({storage[1]: ONE} if not storage[0] and storage[1] in ALIASES else {})
 
 
-def pod_usage(pod: Obj) -> Usage:
-    """What a pod that has not ended counts for."""
-    return {"pods": ONE, **_compute(_pod_total(pod, "requests"), _pod_total(pod, "limits"))}
+def concerns(storage: Storage, name: str) -> bool:
+    """Whether objects of a resource can count for a limit of this name."""
+    if name == _count_of(storage):
+        return True
+    if storage == PODS:
+        return name != "requests.storage" and name.partition(".")[0] in ("pods", "requests", "limits", *COMPUTE)
+    if storage == SERVICES:
+        return name.partition(".")[0] == "services"
+    if storage == CLAIMS:
+        return name in ("persistentvolumeclaims", "requests.storage") or ".storageclass.storage.k8s.io/" in name
+    return not storage[0] and name == storage[1] and name in ALIASES
 
 
 def matches(quota: Obj, storage: Storage, obj: Obj) -> bool:
@@ -71,6 +79,20 @@ def increase(new: Usage, old: Usage) -> Usage:
     """How much more a changed object counts for."""
     grown = {name: amount - old.get(name, ZERO) for name, amount in new.items()}
     return {name: amount for name, amount in grown.items() if amount.nanos > 0}
+
+
+def summed(usages: Iterable[Usage], names: Iterable[str]) -> Usage:
+    """All usages together, of these names only."""
+    known = list(usages)
+    return {name: total([one[name] for one in known if name in one]) for name in names}
+
+
+def _count_of(storage: Storage) -> str:
+    return f"count/{'.'.join(part for part in reversed(storage) if part)}"
+
+
+def _pod_usage(pod: Obj) -> Usage:
+    return {"pods": ONE, **_compute(_pod_total(pod, "requests"), _pod_total(pod, "limits"))}
 
 
 def _is_living(pod: Obj, now: datetime) -> bool:
@@ -173,9 +195,3 @@ def _in_class(requirement: Obj, name: str) -> bool:
         case "In":
             return name in values
     return name not in values
-
-
-def summed(usages: Iterable[Usage], names: Iterable[str]) -> Usage:
-    """All usages together, of these names only."""
-    known = list(usages)
-    return {name: total([one[name] for one in known if name in one]) for name in names}

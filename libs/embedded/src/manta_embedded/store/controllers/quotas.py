@@ -8,7 +8,7 @@ from manta_embedded.store.builtin import RESOURCEQUOTA
 from manta_embedded.store.changes import Event
 from manta_embedded.store.controllers import follow
 from manta_embedded.store.controllers.agenda import Agenda
-from manta_embedded.store.controllers.quota_usage import Usage, matches, summed, usage
+from manta_embedded.store.controllers.quota_usage import Usage, concerns, matches, summed, usage
 from manta_embedded.store.objects import Obj
 from manta_embedded.store.schema.quantities import parsed
 from manta_embedded.store.store import Store
@@ -58,17 +58,8 @@ def used_of(store: Store, quota: Obj, names: dict[str, str]) -> Usage:
     usages = [
         usage(served.storage, obj, now)
         for served in follow.resources(store)
-        if served.kind.namespaced and _is_counted(served.storage, names)
+        if served.kind.namespaced and any(concerns(served.storage, name) for name in names)
         for _, obj in store.bucket(served.storage).all(namespace)
         if matches(quota, served.storage, obj)
     ]
     return summed(usages, names)
-
-
-def _is_counted(storage: tuple[str, str], names: dict[str, str]) -> bool:
-    """Whether objects of a resource can matter to a quota at all."""
-    plural = storage[1]
-    if storage == ("", "pods"):
-        return True
-    words = (plural, f"count/{'.'.join(part for part in reversed(storage) if part)}", "requests.storage")
-    return any(name in words or name.startswith("services.") or "storageclass" in name for name in names)

@@ -1,0 +1,139 @@
+"""What a hundred thousand RayJobs that wait for their time cost: memory, and how late they are called."""
+
+import asyncio
+import gc
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import msgspec
+import pytest
+
+from manta_common.bus.channel import Channel, State
+from manta_common.bus.protocol import Batch, Bus, Message
+from manta_common.ears import Ear
+from manta_common.feed import Feed, View
+from manta_common.keys import Key
+from manta_common.plane import Item
+from manta_common.telemetry.metrics import Registry
+from manta_common.worker import Pace, Worker
+from manta_janitor.jobs import CLUSTERS, JOBS
+from manta_janitor.observed import Ended, JanitorSettings
+from manta_janitor.policies.endings import plan
+from manta_janitor.queue import Queue
+
+JOBS_WAITING, BYTES = 100_000, 100 * 1024 * 1024
+BATCH = 1000
+ENDED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+NOW = ENDED + timedelta(minutes=1)
+STATUS = {
+    "jobId": "job-abcdef",
+    "jobStatus": "SUCCEEDED",
+    "jobDeploymentStatus": "Complete",
+    "dashboardURL": "job-head-svc.team.svc.cluster.local:8265",
+    "startTime": "2026-01-02T03:00:00Z",
+    "endTime": f"{ENDED:%Y-%m-%dT%H:%M:%SZ}",
+    "message": "Job finished successfully.",
+}
+CONDITIONS = [
+    {
+        "type": name,
+        "status": "True",
+        "reason": name,
+        "message": "as it should be",
+        "lastTransitionTime": STATUS["endTime"],
+    }
+    for name in ("Initialized", "Submitted", "Complete", "CleanupScheduled")
+]
+
+
+def message(number: int) -> Message:
+    """A RayJob as the watcher publishes it: it has ended, its cluster is gone, and it goes itself in a day."""
+    name, uid = f"nightly-report-{number:06}", f"7c1ddc7e-6a3f-4f0e-9b2c-{number:012}"
+    condition = {"jobStatus": "SUCCEEDED", "ttlSeconds": 86400 + number % 600}
+    body = {
+        "metadata": {"name": name, "namespace": "team", "uid": uid, "resourceVersion": str(10**7 + number)},
+        "spec": {
+            "entrypoint": "python report.py",
+            "deletionStrategy": {"deletionRules": [{"policy": "DeleteSelf", "condition": condition}]},
+        },
+        "status": STATUS | {"rayClusterName": f"{name}-abcde", "conditions": CONDITIONS},
+    }
+    channel: Channel[msgspec.Raw] = Channel("rayjob", msgspec.Raw)
+    key = Key("team", name)
+    state = State(key=key, uid=uid, version=str(10**7 + number), object=msgspec.Raw(msgspec.json.encode(body)))
+    return Message(subject=channel.subject(number % 32, key), body=channel.encode(state), sequence=number + 1)
+
+
+def batches() -> Iterator[Batch]:
+    """Everything that is to be known, some at a time."""
+    for first in range(0, JOBS_WAITING, BATCH):
+        found = tuple(message(number) for number in range(first, first + BATCH))
+        yield Batch(messages=found, fresh=first == 0, caught_up=first + BATCH >= JOBS_WAITING)
+
+
+class Deaf:
+    """Listens to a feed and does nothing."""
+
+    def __getattr__(self, _: str) -> object:
+        return lambda *_: None
+
+
+def filled() -> View:
+    """The view of a janitor that owns everything."""
+    feed = Feed(cast("Bus", None), [], [JOBS, CLUSTERS], cast("Ear[Item]", Deaf()))
+    for batch in batches():
+        feed.take(batch)
+    assert feed.view
+    return feed.view
+
+
+async def test_jobs_that_wait_cost_little_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    async def work(_: Item) -> None:
+        """Nothing is due."""
+
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    view, queue = filled(), Queue(Registry(), lambda: NOW, lambda _: True)
+    worker: Worker[Item] = Worker(work, lambda: NOW)
+    for held in view.of(JOBS):
+        item, found = Item(held.partition, held.key), plan(Ended(job=held.object), JanitorSettings(), NOW)
+        assert found.upcoming
+        queue.put(item, found)
+        worker.recheck(item, found.upcoming.at)
+    gc.collect()
+    used = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert len(view.of(JOBS)) == JOBS_WAITING
+    with capsys.disabled():
+        print(
+            f"\n{JOBS_WAITING} RayJobs that wait: {used / 2**20:.1f} MiB, {used / JOBS_WAITING:.0f} bytes each",
+            file=sys.stderr,
+        )
+    assert used <= BYTES
+
+
+async def test_jobs_are_called_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a hundred thousand, two thousand fall due within four seconds."""
+    loop, late = asyncio.get_running_loop(), list[float]()
+    due = {number: loop.time() + 3 + number / 500 for number in range(2000)}
+    due |= {number: loop.time() + 86400 for number in range(2000, JOBS_WAITING)}
+
+    async def work(number: int) -> None:
+        late.append(loop.time() - due[number])
+
+    worker: Worker[int] = Worker(work, lambda: NOW, pace=Pace(concurrency=32))
+    for number, at in due.items():
+        worker.recheck(number, NOW + timedelta(seconds=at - loop.time()))
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        running = group.create_task(worker.run())
+        while len(late) < 2000:
+            await asyncio.sleep(0.05)
+        running.cancel()
+    p99 = sorted(late)[int(0.99 * len(late))]
+    with capsys.disabled():
+        print(f"\n2000 of {JOBS_WAITING} fell due: p99 {p99 * 1000:.1f} ms late", file=sys.stderr)
+    assert min(late) > -0.01
+    assert p99 <= 1
