@@ -1,7 +1,8 @@
 """How fast the simulator is: ten jobs with a cluster of five pods each, and storms over a small reconciler.
 
-The figures are of our own processor time, and of virtual time beside it. All services are the real ones; custom
-resources are not validated, and their kinds have no schemas.
+The figures are of our own processor time, and of virtual time beside it. All five services are the real ones, and what
+they take for themselves is in the figure; custom resources are not validated, their kinds have no schemas, and calls
+take no virtual time. The goal is printed beside the figure; what fails is a run that is far from it.
 """
 
 import logging
@@ -12,12 +13,14 @@ import pytest
 
 from manta_common.kinds import POD, RAYJOB, SERVICE
 from manta_embedded.sim.simulate import Scenario, simulate
-from manta_embedded.sim.world import World
+from manta_embedded.sim.ways import Latency
+from manta_embedded.sim.world import Climate, World
 from tests.model import manta, test_toys
 
 JOBS, WORKERS = 10, 4
 ROUNDS = 7
-LIFE_GOAL_SECONDS, STORM_GOAL_SECONDS = 0.5, 0.06
+LIFE_GOAL_SECONDS, LIFE_LIMIT_SECONDS, STORM_GOAL_SECONDS = 0.5, 2.0, 0.06
+AT_ONCE = Climate(latency=Latency(0, 0))
 
 
 @pytest.fixture(autouse=True)
@@ -45,13 +48,13 @@ async def from_nothing_to_nothing(world: World) -> None:
 
 
 def test_the_life_of_ten_jobs() -> None:
-    seconds, last = measured(from_nothing_to_nothing)
+    seconds, last = measured(from_nothing_to_nothing, AT_ONCE)
     print(
         f"\n{JOBS} jobs, {JOBS} clusters, {JOBS * (WORKERS + 1)} pods, from nothing to cleaned up:"
         f" {seconds * 1000:.0f} ms (goal {LIFE_GOAL_SECONDS * 1000:.0f} ms) for {last.loop.time():.1f} virtual seconds,"
         f" {last.loop.steps} steps, {len(last.history.lines)} lines of history"
     )
-    assert seconds < LIFE_GOAL_SECONDS
+    assert seconds < LIFE_LIMIT_SECONDS
 
 
 def test_a_storm_over_toys() -> None:
@@ -60,12 +63,12 @@ def test_a_storm_over_toys() -> None:
     assert seconds < STORM_GOAL_SECONDS
 
 
-def measured(scenario: Scenario) -> tuple[float, World]:
+def measured(scenario: Scenario, climate: Climate | None = None) -> tuple[float, World]:
     """The shortest of some runs, each of another seed, in processor time; the last world."""
-    world = simulate(scenario)  # what is made once is made now
+    world = simulate(scenario, climate=climate)  # what is made once is made now
     taken = []
     for seed in range(ROUNDS):
         began = time.process_time()
-        world = simulate(scenario, seed=seed)
+        world = simulate(scenario, seed=seed, climate=climate)
         taken.append(time.process_time() - began)
     return min(taken), world

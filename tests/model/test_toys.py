@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -17,8 +16,7 @@ from manta_embedded.sim.world import World
 from tests.integration.toy_reconciler import ToyService
 from tests.model.toys import begin, is_settled, make, on_plane, want
 
-SEEDS, BLOCK = 1000, 100
-LIMIT_SECONDS = 60  # of processor time, for all seeds
+SEEDS, BLOCK = 1000, 100  # how long they take is measured in tests/bench
 
 
 async def through_a_storm(world: World) -> None:
@@ -44,9 +42,7 @@ async def _ends_well(world: World) -> None:
 
 @pytest.mark.parametrize("first", range(0, SEEDS, BLOCK), ids=lambda first: f"{first} to {first + BLOCK - 1}")
 def test_it_settles_in_a_thousand_storms(first: int) -> None:
-    began = time.process_time()
     assert explore(through_a_storm, range(first, first + BLOCK)) == BLOCK
-    assert time.process_time() - began < LIMIT_SECONDS * BLOCK / SEEDS
 
 
 class Unfenced(Fence[Item]):

@@ -55,7 +55,7 @@ def test_the_first_ones_are_shown_in_their_order(desk: Desk) -> None:
     told = shown["next"]
     assert isinstance(told, list)
     assert [each["key"] for each in told] == ["ns/c", "ns/b", "ns/a"]
-    assert told[1] == {"key": "ns/b", "at": "2026-01-02T03:04:15Z", "policy": "DeleteSelf", "rule": "deletionRules[0]"}
+    assert told[1] == {"key": "ns/b", "at": "2026-01-02T03:04:15Z", "policy": "DeleteSelf"}
 
 
 def test_what_is_gone_done_or_somebody_elses_does_not_wait(desk: Desk) -> None:

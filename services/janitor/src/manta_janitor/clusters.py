@@ -51,6 +51,7 @@ class CleanupSettings(msgspec.Struct, frozen=True, kw_only=True):
     janitor: JanitorSettings = JanitorSettings()
     ray: RaySettings = RaySettings()
     job: CleanupJob = CleanupJob()
+    redis_ca_file: str = ""
 
 
 class FadingService:
@@ -61,7 +62,7 @@ class FadingService:
 
     def __init__(self, kube: Kube, means: Means, settings: CleanupSettings, recorder: Recorder, shape: Shape) -> None:
         self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYCLUSTER)
-        self._redis = RedisCleaner(kube, settings.ray)
+        self._redis = RedisCleaner(kube, settings.ray, settings.redis_ca_file)
         self._ended = means.metrics.numbers(telemetry.REDIS_CLEANUPS)
         self.plane = Plane(means, self, shape)
         self._writes = Writes(kube, self.plane, {RAYCLUSTER.name: CLUSTERS, POD.name: NODES, JOB.name: CLEANUPS})

@@ -42,6 +42,9 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
         Literal["job", "janitor"],
         Meta(description="Who removes them: a Job with the head's image, or the janitor itself, which reads Secrets."),
     ] = "job"
+    redis_ca_file: Annotated[
+        str, Meta(description="The CA of Redis' certificates for the janitor's own clean-up; empty is the system's.")
+    ] = ""
     redis_cleanup_timeout_seconds: Annotated[
         int,
         Meta(
@@ -103,4 +106,4 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
             labels=self.cleanup_job_labels,
             tolerations=self.cleanup_job_tolerations,
         )
-        return CleanupSettings(janitor=janitor, ray=ray, job=job)
+        return CleanupSettings(janitor=janitor, ray=ray, job=job, redis_ca_file=self.redis_ca_file)

@@ -3,10 +3,9 @@
 from datetime import datetime
 from typing import Final
 
-from manta_common.api.meta import Condition
 from manta_common.phases import Phase
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
-from manta_janitor.observed import CONDITION, Ended, JanitorSettings, Said
+from manta_janitor.observed import Ended, EndingJob, JanitorSettings, Said
 from manta_janitor.policies.endings import Deletion, Plan, is_gone, plan
 
 DONE: Final = "CleanedUp"
@@ -39,21 +38,13 @@ def announcement(upcoming: Deletion) -> Announce:
 
 def _announced(ended: Ended, found: Plan) -> list[JobAction]:
     """A new condition, if it would say something else than the one that is there."""
-    said = _said(ended)
+    said = ended.job.status.announced if isinstance(ended.job, EndingJob) else ""
     if found.upcoming:
         wanted = announcement(found.upcoming)
-        return [] if _says(said, wanted) else [wanted]
-    is_open = said is not None and said.status == "True"
+        return [] if said == Said(status=wanted.status, message=wanted.message).digest else [wanted]
+    is_open = said.startswith("True")
     if not is_open or found.due or ended.job.metadata.deletion_timestamp is not None:
         return []
     if is_gone(ended.cluster):
         return [Announce("False", DONE, "all that was to be deleted is deleted")]
     return [Announce("False", CANCELLED, "no rule of the job asks for a deletion any more")]
-
-
-def _said(ended: Ended) -> Said | Condition | None:
-    return next((each for each in ended.job.status.conditions if each.type == CONDITION), None)
-
-
-def _says(said: Said | Condition | None, wanted: Announce) -> bool:
-    return said is not None and (said.status, said.message) == (wanted.status, wanted.message)

@@ -1,6 +1,8 @@
 """What the janitor keeps of jobs, clusters and pods: a hundred thousand wait for their time, so it is little. Pure."""
 
+import functools
 import sys
+import zlib
 from collections.abc import Mapping
 from typing import Final, Literal
 
@@ -30,6 +32,11 @@ class Said(Wire, frozen=True, kw_only=True):
     status: str = ""
     message: str = ""
 
+    @property
+    def digest(self) -> str:
+        """A short text that stands for what it says."""
+        return f"{self.status} {zlib.crc32(self.message.encode()):x}"
+
 
 class Going(Wire, frozen=True, kw_only=True):
     """Whether an object goes already."""
@@ -55,11 +62,14 @@ class EndingStatus(Wire, frozen=True, kw_only=True):
     ray_cluster_name: str = ""
     end_time: Time | None = None
     conditions: tuple[Said, ...] = ()
+    announced: str = ""  # the digest of our own condition, which is all that is kept of them
 
     def __post_init__(self) -> None:
-        """Words that all jobs share are kept once, conditions of others not at all."""
-        kept = tuple(each for each in self.conditions if each.type == CONDITION)
-        msgspec.structs.force_setattr(self, "conditions", kept)
+        """Words that all jobs share are kept once."""
+        for said in self.conditions:
+            if said.type == CONDITION:
+                msgspec.structs.force_setattr(self, "announced", said.digest)
+        msgspec.structs.force_setattr(self, "conditions", ())
         for name in ("job_status", "job_deployment_status"):
             msgspec.structs.force_setattr(self, name, sys.intern(getattr(self, name)))
 
@@ -70,6 +80,24 @@ class EndingJob(Wire, frozen=True, kw_only=True):
     metadata: Going = Going()
     spec: EndingSpec = EndingSpec()
     status: EndingStatus = EndingStatus()
+
+    def __post_init__(self) -> None:
+        """Most jobs say the same about their end, and that they stay."""
+        if not self.spec.cluster_selector:
+            msgspec.structs.force_setattr(
+                self, "spec", _shared(msgspec.structs.replace(self.spec, cluster_selector=None))
+            )
+        if self.metadata.deletion_timestamp is None:
+            msgspec.structs.force_setattr(self, "metadata", _STAYING)
+
+
+_STAYING: Final = Going()
+
+
+@functools.lru_cache(maxsize=4096)
+def _shared(spec: EndingSpec) -> EndingSpec:
+    """The one of all equal specs that is kept."""
+    return spec
 
 
 class Owner(Wire, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from manta_common.plane import Item
@@ -12,13 +12,14 @@ from manta_common.telemetry.metrics import Registry
 from manta_janitor.policies.endings import Deletion, Plan
 
 SHOWN: Final = 50
+_POLICIES: Final = names.POLICIES
 
 
 class Queue:
     """The next deletion of every job that this replica looks after; `is_ours` says whether it still does."""
 
     def __init__(self, metrics: Registry, now: Callable[[], datetime], is_ours: Callable[[Item], bool]) -> None:
-        self._next: dict[Item, Deletion] = {}
+        self._next: dict[Item, int] = {}  # second and policy in one number: a hundred thousand of them wait
         self._now, self._is_ours = now, is_ours
         self._ended = metrics.numbers(names.DELETIONS)
         self._late = metrics.distributions(names.DELETION_LATE_SECONDS)
@@ -28,7 +29,7 @@ class Queue:
         """This is what is planned for a job."""
         following = plan.due or plan.upcoming
         if following:
-            self._next[item] = following
+            self._next[item] = int(following.at.timestamp()) * len(_POLICIES) + _POLICIES.index(following.policy)
         else:
             self._next.pop(item, None)
 
@@ -48,22 +49,27 @@ class Queue:
     def shown(self) -> dict[str, object]:
         """How much waits, and what comes first."""
         self._drop_others()
-        first = heapq.nsmallest(SHOWN, self._next.items(), key=lambda each: each[1].at)
+        first = heapq.nsmallest(SHOWN, self._next.items(), key=lambda each: each[1])
         told = [
-            {"key": str(item), "at": f"{each.at:%Y-%m-%dT%H:%M:%SZ}", "policy": each.policy, "rule": each.rule}
-            for item, each in first
+            {"key": str(item), "at": f"{_at(code):%Y-%m-%dT%H:%M:%SZ}", "policy": _policy(code)} for item, code in first
         ]
         return {"pending": len(self._next), "next": told}
 
     def _counted(self) -> list[tuple[tuple[str, ...], float]]:
         self._drop_others()
         now = self._now()
-        found: Counter[tuple[str, str]] = Counter(
-            (each.policy, "due" if each.at <= now else "pending") for each in self._next.values()
-        )
-        return [((policy, state), found[policy, state]) for policy in names.POLICIES for state in names.DELETION_STATES]
+        found = Counter((_policy(code), "due" if _at(code) <= now else "pending") for code in self._next.values())
+        return [((policy, state), found[policy, state]) for policy in _POLICIES for state in names.DELETION_STATES]
 
     def _drop_others(self) -> None:
         """Jobs of partitions that were handed over are somebody else's to count."""
         for item in [item for item in self._next if not self._is_ours(item)]:
             del self._next[item]
+
+
+def _at(code: int) -> datetime:
+    return datetime.fromtimestamp(code // len(_POLICIES), UTC)
+
+
+def _policy(code: int) -> str:
+    return _POLICIES[code % len(_POLICIES)]

@@ -3,7 +3,6 @@
 import base64
 import binascii
 import re
-import ssl
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -38,6 +37,7 @@ class RedisPlace(msgspec.Struct, frozen=True, kw_only=True):
     username: str | None = None
     password: str | None = None
     tls: bool = False
+    ca_file: str = ""
 
 
 class SecretData(msgspec.Struct, frozen=True):
@@ -49,8 +49,8 @@ class SecretData(msgspec.Struct, frozen=True):
 class RedisCleaner:
     """Cleans up with what the cluster's head was given: its address, its storage namespace, its credentials."""
 
-    def __init__(self, kube: Kube, settings: RaySettings) -> None:
-        self._kube, self._settings = kube, settings
+    def __init__(self, kube: Kube, settings: RaySettings, ca_file: str = "") -> None:
+        self._kube, self._settings, self._ca_file = kube, settings, ca_file
 
     async def clean(self, cluster: RayCluster) -> int:
         """Remove a cluster's keys and return how many there were; a MantaError says why that is not possible now."""
@@ -68,6 +68,7 @@ class RedisCleaner:
             place,
             username=place.username if username is None else username,
             password=place.password if password is None else password,
+            ca_file=self._ca_file,
         )
 
     async def _value(self, cluster: RayCluster, found: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
@@ -127,8 +128,7 @@ async def remove_keys(place: RedisPlace, prefix: str) -> int:
         username=place.username or None,
         password=place.password or None,
         ssl=place.tls,
-        ssl_cert_reqs=ssl.CERT_NONE,  # as Ray connects: the certificate is often one of the cluster's own
-        ssl_check_hostname=False,
+        ssl_ca_certs=place.ca_file or None,
         socket_timeout=LIMIT_SECONDS,
         socket_connect_timeout=LIMIT_SECONDS,
         retry=RedisRetry(NoBackoff(), 0),
@@ -136,7 +136,7 @@ async def remove_keys(place: RedisPlace, prefix: str) -> int:
     try:
         async with client:
             return await _remove(client, _GLOB.sub(r"\\\1", prefix) + "*")
-    except (RedisError, OSError, ssl.SSLError) as error:
+    except (RedisError, OSError) as error:
         raise Unreachable(f"Redis at {place.host}:{place.port}: {_safe(error, place)}") from error
 
 

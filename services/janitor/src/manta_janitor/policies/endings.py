@@ -1,5 +1,6 @@
 """When what of an ended RayJob is deleted: a function of its spec, its status and nothing else. Pure."""
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,7 +14,7 @@ from manta_janitor.observed import Ended, EndingJob, JanitorSettings, JobCluster
 IMPACT: Final[dict[Policy, int]] = {"DeleteSelf": 4, "DeleteCluster": 3, "DeleteWorkers": 2, "DeleteNone": 1}
 
 
-class Deletion(msgspec.Struct, frozen=True, order=True):
+class Deletion(msgspec.Struct, frozen=True, order=True, gc=False):
     """One thing to delete: when, what, and by which rule."""
 
     at: datetime
@@ -74,7 +75,9 @@ def _by_rules(job: EndingJob | RayJob, ended_at: datetime) -> Iterator[Deletion]
     rules = job.spec.deletion_strategy.deletion_rules if job.spec.deletion_strategy else None
     for index, rule in enumerate(rules or ()):
         if _matches(rule.condition, job):
-            yield Deletion(_after(ended_at, rule.condition.ttl_seconds), rule.policy, f"deletionRules[{index}]")
+            yield Deletion(
+                _after(ended_at, rule.condition.ttl_seconds), rule.policy, sys.intern(f"deletionRules[{index}]")
+            )
 
 
 def _by_outcome(job: EndingJob | RayJob, ended_at: datetime) -> Iterator[Deletion]:

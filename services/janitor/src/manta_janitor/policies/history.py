@@ -33,6 +33,9 @@ class TickStatus(Wire, frozen=True, kw_only=True):
     end_time: Time | None = None
 
 
+_NO_STATUS = TickStatus()
+
+
 class Tick(Wire, frozen=True, kw_only=True):
     """A RayJob, as far as the history of the schedule is concerned that made it; of others nothing is kept."""
 
@@ -40,9 +43,10 @@ class Tick(Wire, frozen=True, kw_only=True):
     status: TickStatus = TickStatus()
 
     def __post_init__(self) -> None:
-        """Forget whose it is, if it is no schedule's."""
+        """Forget all of it, if it is no schedule's."""
         if self.schedule is None:
             msgspec.structs.force_setattr(self, "metadata", _NOBODYS)
+            msgspec.structs.force_setattr(self, "status", _NO_STATUS)
 
     @property
     def schedule(self) -> Owner | None:
