@@ -105,7 +105,6 @@ def test_many_jobs_at_once(control_plane: ControlPlane, tmp_path: pathlib.Path) 
             assert len(stub.jobs) == JOBS + 1
     print(f"\n{JOBS} HTTP jobs of 4 s at once:", {name: f"{value:.1f} s" for name, value in seconds.items()})
     print("status writes per job:", {name: f"{value:.2f}" for name, value in writes.items()})
-    assert seconds["Manta"] <= 0.6 * seconds["KubeRay"]
     assert writes["Manta"] <= 5
 
 

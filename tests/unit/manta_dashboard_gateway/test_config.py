@@ -28,7 +28,7 @@ def test_no_way_to_reach_dashboards(reach: str) -> None:
 
 
 def test_a_domain_must_be_one() -> None:
-    with pytest.raises(Misconfigured, match=f"{PREFIX}CLUSTER_DOMAIN"):
+    with pytest.raises(Misconfigured, match="MANTA_CLUSTER_DOMAIN"):
         load(Config, {f"{PREFIX}CLUSTER_DOMAIN": "cluster.local/../x"})
 
 

@@ -1,23 +1,36 @@
 """The settings that every service has; a service's own Config adds to them and names its SERVICE."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
+from manta_common.api import env
 from manta_common.api.gates import Gates
+from manta_common.api.names import DEFAULT_DOMAIN
+from manta_common.ray.settings import BatchScheduler, RaySettings
 from manta_common.settings.fields import Settings, between
 from manta_common.settings.load import changed, load, shown
 from manta_common.settings.values import Address, Secret
 
-__all__ = ["Address", "Config", "Secret", "between", "changed", "load", "shown"]
+__all__ = ["OBJECTS", "Address", "Config", "Objects", "Secret", "between", "changed", "kuberay", "load", "shown"]
 
 _Url = Annotated[str, Meta(pattern=r"^(nats|tls|ws|wss)://\S+$", extra={"expected": "URLs such as nats://nats:4222"})]
 _Namespace = Annotated[str, Meta(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", extra={"expected": "namespaces"})]
+_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _LISTEN = "an address such as :8080 or 127.0.0.1:8080"
 _REPLICAS = "1, 3 or 5 (of an even number, half cannot decide), or keep"
 _GATES = "gates such as RayCronJob=true,RayClusterMTLS=false"
+Objects = tuple[dict[str, Any], ...]
+OBJECTS = "a list of objects as JSON or YAML"
+
+
+def kuberay(name: str, meaning: str) -> Meta:
+    """A switch that KubeRay's operator has too; its variable counts unless ours is set."""
+    return Meta(description=f"{meaning} KubeRay's `{name}`.", extra={"also": name})
 
 
 class Config(Settings, frozen=True, kw_only=True, rename="camel"):
@@ -63,6 +76,27 @@ class Config(Settings, frozen=True, kw_only=True, rename="camel"):
     feature_gates: Annotated[
         Gates, Meta(description="KubeRay's feature gates that are not at their default.", extra={"expected": _GATES})
     ] = Gates()
+    batch_scheduler: Annotated[
+        BatchScheduler, Meta(description="The scheduler that pods are left to. KubeRay's `--batch-scheduler`.")
+    ] = ""
+    cluster_domain: Annotated[str, kuberay(env.OPERATOR_CLUSTER_DOMAIN, "The cluster's domain in DNS.")] = (
+        DEFAULT_DOMAIN
+    )
+    head_cluster_ip: Annotated[
+        bool, kuberay(env.OPERATOR_HEAD_CLUSTER_IP, "Head Services get an address of their own.")
+    ] = False
+    login_shell: Annotated[
+        bool, kuberay(env.OPERATOR_LOGIN_SHELL, "Ray, submitters and clean-ups are started by a login shell.")
+    ] = False
+    default_container_envs: Annotated[
+        Objects, Meta(description="Variables that Ray containers get.", extra={"expected": OBJECTS})
+    ] = ()
+    default_pod_annotations: Annotated[
+        dict[str, str], Meta(description="Annotations that pods get where they lack them.")
+    ] = msgspec.field(default_factory=dict)
+    default_pod_labels: Annotated[dict[str, str], Meta(description="Labels that pods get where they lack them.")] = (
+        msgspec.field(default_factory=dict)
+    )
     http_address: Annotated[
         Address,
         Meta(
@@ -88,3 +122,18 @@ class Config(Settings, frozen=True, kw_only=True, rename="camel"):
         """What a list cannot say of itself."""
         if not self.nats_urls:
             yield "MANTA_NATS_URLS is empty; expected at least one URL such as nats://nats:4222"
+        if not _DOMAIN.fullmatch(self.cluster_domain):
+            yield f"MANTA_CLUSTER_DOMAIN is {self.cluster_domain!r}; expected a domain such as cluster.local"
+
+    def ray_settings(self) -> RaySettings:
+        """How Ray's objects are built, as far as all services must agree on it."""
+        return RaySettings(
+            gates=self.feature_gates,
+            cluster_domain=self.cluster_domain,
+            head_cluster_ip=self.head_cluster_ip,
+            login_shell=self.login_shell,
+            container_envs=self.default_container_envs,
+            pod_annotations=self.default_pod_annotations,
+            pod_labels=self.default_pod_labels,
+            batch_scheduler=self.batch_scheduler,
+        )

@@ -1,6 +1,5 @@
 """The dashboard-gateway's settings."""
 
-import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated, ClassVar
@@ -8,15 +7,12 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 import manta_common.config
-from manta_common.api import env
-from manta_common.api.names import DEFAULT_DOMAIN
 from manta_common.config import Address, between
 from manta_dashboard_gateway.pace import Pace
 from manta_dashboard_gateway.places import BY_POD, BY_PROXY, BY_SERVICE, Ways
 from manta_dashboard_gateway.rounds import Limits
 
 _REACH = "service, pod, proxy, or an address such as 127.0.0.1:8265"
-_DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
 class Config(manta_common.config.Config, frozen=True, kw_only=True):
@@ -33,13 +29,6 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
             extra={"expected": _REACH},
         ),
     ] = BY_SERVICE
-    cluster_domain: Annotated[
-        str,
-        Meta(
-            description=f"The cluster's domain in DNS. KubeRay's `{env.OPERATOR_CLUSTER_DOMAIN}`.",
-            extra={"also": env.OPERATOR_CLUSTER_DOMAIN},
-        ),
-    ] = DEFAULT_DOMAIN
     tls: Annotated[
         bool,
         Meta(
@@ -77,11 +66,6 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
         yield from super().objections()
         if self.reach not in (BY_SERVICE, BY_POD, BY_PROXY) and not _is_address(self.reach):
             yield f"MANTA_DASHBOARD_GATEWAY_REACH is {self.reach!r}; expected {_REACH}"
-        if not _DOMAIN.fullmatch(self.cluster_domain):
-            yield (
-                f"MANTA_DASHBOARD_GATEWAY_CLUSTER_DOMAIN is {self.cluster_domain!r};"
-                " expected a domain such as cluster.local"
-            )
 
     @property
     def ways(self) -> Ways:

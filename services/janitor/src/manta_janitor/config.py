@@ -1,27 +1,18 @@
 """The settings of the janitor: KubeRay's switches under Manta's names and KubeRay's, and our own."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta
 
 import manta_common.config
 from manta_common.api import env
-from manta_common.api.names import DEFAULT_DOMAIN
 from manta_common.api.wire import QUANTITY_PATTERN
+from manta_common.config import OBJECTS, Objects, kuberay
 from manta_common.ray.cleanup import DEADLINE_SECONDS
-from manta_common.ray.settings import RaySettings
 from manta_janitor.clusters import CleanupSettings
 from manta_janitor.manifests import CleanupJob
 from manta_janitor.observed import PATIENCE_SECONDS, JanitorSettings
-
-_Objects = tuple[dict[str, Any], ...]
-_OBJECTS = "a list of objects as JSON or YAML"
-
-
-def _kuberay(name: str, meaning: str) -> Meta:
-    """A switch that KubeRay's operator has too; its variable counts unless ours is set."""
-    return Meta(description=f"{meaning} KubeRay's `{name}`.", extra={"also": name})
 
 
 class Config(manta_common.config.Config, frozen=True, kw_only=True):
@@ -31,12 +22,10 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
 
     delete_jobs: Annotated[
         bool,
-        _kuberay(
-            env.OPERATOR_DELETE_JOB, "With `shutdownAfterJobFinishes` the RayJob goes too, not its cluster alone."
-        ),
+        kuberay(env.OPERATOR_DELETE_JOB, "With `shutdownAfterJobFinishes` the RayJob goes too, not its cluster alone."),
     ] = False
     redis_cleanup: Annotated[
-        bool, _kuberay(env.OPERATOR_REDIS_CLEANUP, "A deleted cluster's keys are removed from Redis.")
+        bool, kuberay(env.OPERATOR_REDIS_CLEANUP, "A deleted cluster's keys are removed from Redis.")
     ] = True
     redis_cleanup_by: Annotated[
         Literal["job", "janitor"],
@@ -66,33 +55,12 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
         msgspec.field(default_factory=dict)
     )
     cleanup_job_tolerations: Annotated[
-        _Objects, Meta(description="Tolerations that its pod gets beside the head's.", extra={"expected": _OBJECTS})
+        Objects, Meta(description="Tolerations that its pod gets beside the head's.", extra={"expected": OBJECTS})
     ] = ()
-    cluster_domain: Annotated[str, _kuberay(env.OPERATOR_CLUSTER_DOMAIN, "The cluster's domain in DNS.")] = (
-        DEFAULT_DOMAIN
-    )
-    login_shell: Annotated[bool, _kuberay(env.OPERATOR_LOGIN_SHELL, "Clean-ups use a login shell.")] = False
-    default_container_envs: Annotated[
-        _Objects, Meta(description="As cluster-reconciler's: the Job is like the head.", extra={"expected": _OBJECTS})
-    ] = ()
-    default_pod_annotations: Annotated[dict[str, str], Meta(description="As cluster-reconciler's.")] = msgspec.field(
-        default_factory=dict
-    )
-    default_pod_labels: Annotated[dict[str, str], Meta(description="As cluster-reconciler's.")] = msgspec.field(
-        default_factory=dict
-    )
     concurrency: Annotated[int, Meta(ge=1, le=1000, description="Deletions at the same time.")] = 32
 
     def settings(self) -> CleanupSettings:
         """What decisions depend on."""
-        ray = RaySettings(
-            gates=self.feature_gates,
-            cluster_domain=self.cluster_domain,
-            login_shell=self.login_shell,
-            container_envs=self.default_container_envs,
-            pod_annotations=self.default_pod_annotations,
-            pod_labels=self.default_pod_labels,
-        )
         janitor = JanitorSettings(
             gates=self.feature_gates,
             deletes_jobs=self.delete_jobs,
@@ -106,4 +74,4 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
             labels=self.cleanup_job_labels,
             tolerations=self.cleanup_job_tolerations,
         )
-        return CleanupSettings(janitor=janitor, ray=ray, job=job, redis_ca_file=self.redis_ca_file)
+        return CleanupSettings(janitor=janitor, ray=self.ray_settings(), job=job, redis_ca_file=self.redis_ca_file)

@@ -7,15 +7,9 @@ from msgspec import Meta
 
 import manta_common.config
 from manta_common.api import env
-from manta_common.api.names import DEFAULT_DOMAIN
-from manta_common.ray.settings import BatchScheduler, RaySettings
+from manta_common.config import kuberay
 from manta_common.validation.zones import zone_fault
 from manta_job_reconciler.observed import JobSettings
-
-
-def _kuberay(name: str, meaning: str) -> Meta:
-    """A switch that KubeRay's operator has too; its variable counts unless ours is set."""
-    return Meta(description=f"{meaning} KubeRay's `{name}`.", extra={"also": name})
 
 
 class Config(manta_common.config.Config, frozen=True, kw_only=True):
@@ -23,9 +17,6 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
 
     SERVICE: ClassVar[str] = "job-reconciler"
 
-    batch_scheduler: Annotated[
-        BatchScheduler, Meta(description="The scheduler that pods are left to. KubeRay's `--batch-scheduler`.")
-    ] = ""
     time_zone: Annotated[
         str,
         Meta(
@@ -33,19 +24,12 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
             extra={"also": "TZ"},
         ),
     ] = ""
-    cluster_domain: Annotated[str, _kuberay(env.OPERATOR_CLUSTER_DOMAIN, "The cluster's domain in DNS.")] = (
-        DEFAULT_DOMAIN
-    )
-    head_cluster_ip: Annotated[
-        bool, _kuberay(env.OPERATOR_HEAD_CLUSTER_IP, "Head Services get an address of their own.")
-    ] = False
-    login_shell: Annotated[bool, _kuberay(env.OPERATOR_LOGIN_SHELL, "Submitters use a login shell.")] = False
     grace_seconds: Annotated[
         int,
-        _kuberay(env.OPERATOR_JOB_GRACE_SECONDS, "How long after its Ray job a RayJob must have ended too."),
+        kuberay(env.OPERATOR_JOB_GRACE_SECONDS, "How long after its Ray job a RayJob must have ended too."),
     ] = 300
     status_check_seconds: Annotated[
-        int, _kuberay(env.OPERATOR_JOB_CHECK_SECONDS, "How long Ray may not answer before a job has failed.")
+        int, kuberay(env.OPERATOR_JOB_CHECK_SECONDS, "How long Ray may not answer before a job has failed.")
     ] = 300
     delay_retries: Annotated[
         bool, Meta(description="Retries of a job wait, 10s at first and twice as long each time, up to 6m.")
@@ -61,15 +45,8 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
 
     def job_settings(self) -> JobSettings:
         """What decisions depend on."""
-        ray = RaySettings(
-            gates=self.feature_gates,
-            cluster_domain=self.cluster_domain,
-            head_cluster_ip=self.head_cluster_ip,
-            login_shell=self.login_shell,
-            batch_scheduler=self.batch_scheduler,
-        )
         return JobSettings(
-            ray=ray,
+            ray=self.ray_settings(),
             grace_seconds=self.grace_seconds,
             status_check_seconds=self.status_check_seconds if self.status_check_seconds > 0 else 300,
             delays_retries=self.delay_retries,
