@@ -26,6 +26,11 @@ def cluster_of(child: Pod | Service) -> Iterable[Key]:
     return [Key(child.metadata.namespace, name)] if name else []
 
 
+def headed_by(pod: Pod) -> Iterable[Key]:
+    """The cluster whose head a pod is. What becomes of workers, the status of their cluster tells."""
+    return cluster_of(pod) if pod.metadata.labels.get(labels.NODE_TYPE) == labels.HEAD else []
+
+
 def job_of(child: Job | Service | RayCluster) -> Iterable[Key]:
     """The RayJob that something was made for."""
     marks = child.metadata.labels

@@ -28,6 +28,7 @@ from manta_job_reconciler.observe import (
     SERVICES,
     SUBMITTERS,
     cluster_of,
+    headed_by,
     job_of,
     observe,
     submitter_of,
@@ -69,9 +70,9 @@ class JobService:
             case "rayjob" | "jobinfo":
                 return [held.key]
             case "pod":
-                return {*submitter_of(held.object), *self._on_cluster(held)}
+                return {*submitter_of(held.object), *self._on_cluster(held, headed_by(held.object))}
             case "service":
-                return {*job_of(held.object), *self._on_cluster(held)}
+                return {*job_of(held.object), *self._on_cluster(held, cluster_of(held.object))}
             case _:
                 return job_of(held.object)
 
@@ -105,9 +106,9 @@ class JobService:
     def passed(self, ended: PassEnded[Item]) -> None:
         """Nothing beyond what the plane tells."""
 
-    def _on_cluster(self, held: Held[Any]) -> Iterable[Key]:
+    def _on_cluster(self, held: Held[Any], clusters: Iterable[Key]) -> Iterable[Key]:
         """The jobs that run on the cluster of a pod or Service."""
-        for cluster in cluster_of(held.object):
+        for cluster in clusters:
             view = self.plane.view_of(Item(held.partition, cluster))
             yield from _jobs_on(view, cluster) if view else ()
 

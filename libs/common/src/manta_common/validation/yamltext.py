@@ -21,6 +21,8 @@ _ALIAS: Final = re.compile(r"\*([0-9A-Za-z_-]+)")
 
 def mapping_fault(text: str) -> str | None:
     """Return why a text is not a YAML mapping; nothing at all and null are fine."""
+    if not text:
+        return None
     try:
         node = _first_document(text)
     except yaml.YAMLError as error:
