@@ -12,7 +12,7 @@ from tests.parts.process import Process
 
 HOUR = timedelta(hours=1)
 LEASE_SECONDS = 12  # none is lost, on a busy machine neither
-AHEAD, EARLY = timedelta(seconds=4), timedelta(seconds=1)
+AHEAD, EARLY = timedelta(seconds=4), timedelta(seconds=2)  # times of creation are cut to seconds, and so are Dates
 LATE = timedelta(seconds=30)  # on a busy machine; by a wrong clock it would be an hour
 
 

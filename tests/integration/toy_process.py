@@ -88,6 +88,8 @@ async def main(settings: Settings) -> None:
         open_bus(BusSettings(urls=settings.nats, replicas=settings.replicas)) as bus,
         connect(client, kubeconfig=settings.kubeconfig) as kube,
     ):
+        for _ in range(2):  # the second answer without the time that connecting takes, so that the clock is close
+            await kube.server_version()
         log.info("toy starts", extra={"port": listener.port})
         means = Means(bus=bus, now=kube.now, clock=SystemClock(), chance=random.Random(), metrics=metrics)
         running = runner(settings, means, kube)

@@ -157,7 +157,8 @@ def _gone(policy: str, cluster: Obj | None) -> bool:
 class Witness:
     """Sees every change; complains of a deletion that no rule asked for, or not yet, or not as the first.
 
-    What the job said up to `grace_seconds` ago counts too: a request may be on its way while the job is changed.
+    What was right up to `grace_seconds` ago counts too: a request may be on its way while the job is changed, or while
+    another deletion falls due.
     """
 
     def __init__(self, world: World, *, grace_seconds: float = 0.5) -> None:
@@ -185,7 +186,8 @@ class Witness:
             return None
         self.deeds.append((name, deed))
         now = self._world.store.now()
-        moments = [(job, cluster, at) for job, cluster in self._recently(name) for at in (now - LATE, now)]
+        times = [now - LATE, *(now - timedelta(seconds=ago) for ago in range(1 + int(self._grace.total_seconds())))]
+        moments = [(job, cluster, at) for job, cluster in self._recently(name) for at in times]
         allowed = [first(asked(*moment)) for moment in moments]
         return None if any(deed in each for each in allowed) else f"{deed} of {name} though {allowed} was asked for"
 

@@ -11,7 +11,7 @@ from manta_common.fence import Fence
 from manta_common.plane import Item, Plane
 from manta_embedded.sim.service import Seat
 from manta_embedded.sim.simulate import ScenarioFailed, explore, simulate
-from manta_embedded.sim.storms import storm
+from manta_embedded.sim.storms import crash, lose_power, storm
 from manta_embedded.sim.world import World
 from tests.integration.toy_reconciler import ToyService
 from tests.model.toys import begin, is_settled, make, on_plane, want
@@ -43,6 +43,21 @@ async def _ends_well(world: World) -> None:
 @pytest.mark.parametrize("first", range(0, SEEDS, BLOCK), ids=lambda first: f"{first} to {first + BLOCK - 1}")
 def test_it_settles_in_a_thousand_storms(first: int) -> None:
     assert explore(through_a_storm, range(first, first + BLOCK)) == BLOCK
+
+
+async def through_power_losses(world: World) -> None:
+    """NATS loses its last words again and again; a delete may then be asked for twice, of a uid that is gone."""
+    begin(world)
+    make(world, "a", "b", count=2)
+    await asyncio.gather(storm(world, 8, strikes=[lose_power, crash], every=1), _change_minds(world))
+    await world.until("every toy has its parts", lambda: is_settled(world))
+    await world.sleep(1)
+    assert is_settled(world), "it was settled and is no more"
+    assert not [line for line in world.repeats if "create" in line]
+
+
+def test_it_settles_when_nats_loses_its_last_words() -> None:
+    assert explore(through_power_losses, range(100)) == 100
 
 
 class Unfenced(Fence[Item]):

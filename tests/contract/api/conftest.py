@@ -28,9 +28,11 @@ def real_api(kubernetes: Cluster) -> Iterator[Api]:
     """The API of the cluster; the suite's namespaces are deleted at its end, for that is much work."""
     opened = RealApi(kubernetes)
     yield _serving_ours(opened)
-    for namespace in opened.list(NAMESPACE, labelSelector="suite=api")["items"]:
-        opened.delete(NAMESPACE, Key("", namespace["metadata"]["name"]))
     opened.close()
+    last = RealApi(kubernetes)  # other tests may have restarted the server meanwhile
+    for namespace in last.list(NAMESPACE, labelSelector="suite=api")["items"]:
+        last.delete(NAMESPACE, Key("", namespace["metadata"]["name"]))
+    last.close()
 
 
 @pytest.fixture

@@ -200,9 +200,9 @@ def test_the_namespaces_of_the_system_stay(api: Api, name: str) -> None:
         api.delete(NAMESPACE, Key("", name))
 
 
-def test_foreground_and_orphan_leave_a_mark_for_the_collector(api: Api, space: str) -> None:
-    for name, policy, mark in (("one", "Foreground", "foregroundDeletion"), ("two", "Orphan", "orphan")):
-        made = api.create(WIDGET, space, with_finalizers(widget(name), KEEP))
-        api.delete(WIDGET, Key(space, name), propagationPolicy=policy)
-        events = api.watch(WIDGET, space, made["metadata"]["resourceVersion"], 1)
-        assert (events[0]["type"], events[0]["object"]["metadata"]["finalizers"]) == ("MODIFIED", [KEEP, mark])
+@pytest.mark.parametrize(("policy", "mark"), [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")])
+def test_foreground_and_orphan_leave_a_mark_for_the_collector(api: Api, space: str, policy: str, mark: str) -> None:
+    made = api.create(WIDGET, space, with_finalizers(widget("one"), KEEP))
+    api.delete(WIDGET, Key(space, "one"), propagationPolicy=policy)
+    events = api.watch(WIDGET, space, made["metadata"]["resourceVersion"], 1)
+    assert (events[0]["type"], events[0]["object"]["metadata"]["finalizers"]) == ("MODIFIED", [KEEP, mark])

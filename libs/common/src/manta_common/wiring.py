@@ -103,7 +103,8 @@ async def _reach(kube: Client) -> None:
     """Wait for the API server, however long it takes; its first answer also sets the clock."""
     while True:
         try:
-            version = await kube.server_version()
+            await kube.server_version()
+            version = await kube.server_version()  # without the time that connecting took, so that the clock is close
         except Retry as error:
             log.warning("api server does not answer", extra={"error": str(error), "again_in_seconds": AGAIN_SECONDS})
             await asyncio.sleep(AGAIN_SECONDS)

@@ -106,7 +106,6 @@ STRIKES: tuple[Strike, ...] = (
     lose_nats,
     blink,
     wipe_nats,
-    lose_power,
     lag,
     deceive,
     step_clock,
