@@ -9,6 +9,9 @@ from typing import Protocol
 import msgspec
 
 from manta_common.clock import Clock
+from manta_common.errors import Retry
+from manta_common.kinds import NAMESPACE
+from manta_common.kube.protocol import Kube
 from manta_common.plane import Means
 from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
 from manta_embedded.sim.history import History
@@ -19,6 +22,7 @@ from manta_embedded.sim.ways import Latency, SimulatedWays
 from manta_embedded.store.store import Store
 
 START_SECONDS = 1.0  # from a crash to the next start
+AGAIN_SECONDS = 2.0  # until an API server that did not answer is asked again
 
 
 class Runs(Protocol):
@@ -222,7 +226,17 @@ class _Life:
         context = contextvars.Context()
         context.run(LANE.set, self.lane)
         self.built = context.run(build, Seat(name=service.name, kube=kube, means=means))
-        self.task: asyncio.Task[None] = ground.loop.create_task(self.built.run(), name=service.name, context=context)
+        self.task: asyncio.Task[None] = ground.loop.create_task(self._run(kube), name=service.name, context=context)
+
+    async def _run(self, kube: Kube) -> None:
+        """As every service does: the API server's first answer sets the clock before anything is decided."""
+        while True:
+            try:
+                await kube.list_versions(NAMESPACE)
+                break
+            except Retry:
+                await asyncio.sleep(AGAIN_SECONDS)
+        await self.built.run()
 
     def kill(self) -> None:
         """Cut every connection, and end whatever runs."""
