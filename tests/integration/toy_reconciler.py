@@ -16,7 +16,6 @@ from manta_common.kube.protocol import Kube, MergePatch, Scope
 from manta_common.plane import Item, Plane
 from manta_common.settle import Children, Settler
 from manta_common.store import Held
-from manta_common.worker import PassEnded
 
 TOY = Kind("toy", "Toy", "toys", "example.test")
 OWNER = "example.test/toy"
@@ -99,7 +98,7 @@ class ToyService:
     sources: Sequence[Source[Any]] = (TOYS, PARTS)
 
     def __init__(self, kube: Kube, name: str = "toy-reconciler") -> None:
-        self.kube, self.name, self.passes = kube, name, list[str]()
+        self.kube, self.name = kube, name
         self.plane: Plane  # set by whoever puts the two together
 
     def marks(self, word: str, held: Held[Toy | Part]) -> Iterable[Key]:
@@ -116,10 +115,6 @@ class ToyService:
             carry_out=self._carry_out,
             children=[Children(CONFIGMAP, PARTS, _scope, _ours)],
         ).settle(item)
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """Remember how it ended."""
-        self.passes.append(ended.outcome)
 
     def _decide(self, view: View, item: Item) -> list[Phase[Action]]:
         toy = view.of(TOYS).get(item.key)

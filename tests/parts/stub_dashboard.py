@@ -87,7 +87,7 @@ class StubDashboard:
     def add(self, count: int, script: JobScript) -> list[str]:
         """Make many jobs, as if they had been submitted long ago; their ids."""
         names = [f"job-{len(self.jobs) + number:06}" for number in range(count)]
-        self.jobs |= {name: Job(name, f"python {name}.py", script) for name in names}
+        self.jobs |= {name: Job({"submission_id": name, "entrypoint": f"python {name}.py"}, script) for name in names}
         return names
 
     def forget(self, submission_id: str | None = None) -> None:
@@ -178,14 +178,14 @@ class StubDashboard:
                 400, f"ValueError: Job with submission_id {name} already exists. Please use a different submission_id."
             )
         script = self.scripts.get(name) or script_of(body["entrypoint"])
-        self.jobs[name] = Job(name, body["entrypoint"], script, body.get("metadata"), body.get("runtime_env"))
+        self.jobs[name] = Job(body | {"submission_id": name}, script)
         return web.json_response({"job_id": name, "submission_id": name})
 
     async def _list(self, request: web.Request) -> web.Response:
-        return web.json_response([job.details() for job in list(self.jobs.values())])
+        return web.json_response([job.shown() for job in list(self.jobs.values())])
 
     async def _get(self, request: web.Request) -> web.Response:
-        return web.json_response(self._job(request).details())
+        return web.json_response(self._job(request).shown())
 
     async def _delete(self, request: web.Request) -> web.Response:
         job = self._job(request)

@@ -71,8 +71,7 @@ class Stage:
         self.notices: list[Notice] = []
         self.checks: list[datetime] = []
         self.ground, self.known = Ground(), Remembered(cluster)
-        fed = {source.word: source for source in (CLUSTERS, PODS, SERVICES)}
-        self.executor = Executor(Writes(kube, self.ground, fed), self, self)
+        self.executor = Executor(Writes(kube, self.ground, (CLUSTERS, PODS, SERVICES)), self, self)
 
     def record(self, regarding: ObjectReference, notice: Notice) -> None:
         assert regarding.uid == self.cluster.metadata.uid

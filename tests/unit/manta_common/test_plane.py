@@ -72,7 +72,7 @@ class Scene:
             metrics=self.registry,
             tracing=self.kept.tracing,
         )
-        service.plane = Plane(means, service, Shape(partitions=PARTITIONS), wide=wide)
+        service.plane = Plane(means, service, Shape(partitions=PARTITIONS), wide=wide, told=service.passed)
         return service.plane
 
     def number(self, name: str, **labels: str) -> float:

@@ -53,8 +53,8 @@ async def test_a_job_from_its_submission_to_its_end(world: World, stub_dashboard
     )
     assert await world.dashboards.submit(submission) == calls.Submitted(job_id="job")
     assert await world.dashboards.submit(submission) == calls.Submitted(job_id="job", existed=True)
-    job = stub_dashboard.jobs["job"]
-    assert (job.metadata, job.runtime_env) == ({"key": "value"}, {"env_vars": {"A": "b"}})
+    job = stub_dashboard.jobs["job"].shown()
+    assert (job["metadata"], job["runtime_env"]) == ({"key": "value"}, {"env_vars": {"A": "b"}})
     found = await world.dashboards.get(about("job"))
     assert (found.status, found.entrypoint, found.metadata) == ("RUNNING", submission.entrypoint, {"key": "value"})
     listed = await world.dashboards.list(calls.AboutCluster(cluster=RAY))

@@ -406,7 +406,7 @@ async def test_a_page_shows_every_cluster(world: World, gateway: Gateway, stub_d
 
 def _jobs(*names: str) -> Iterator[Job]:
     for name in names:
-        yield Job(name, f"python {name}.py", LONG)
+        yield Job({"submission_id": name, "entrypoint": f"python {name}.py"}, LONG)
 
 
 def _tombstone(version: str) -> tuple[str, bytes]:

@@ -7,11 +7,12 @@ import msgspec
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
 from manta_janitor.decide import decide
 from manta_janitor.observed import Ended, JanitorSettings, Said
+from manta_janitor.policies.endings import plan
 from tests.unit.manta_janitor.test_endings import SHUTDOWN, THREE, after, cluster, job
 
 
 def acts(ended: Ended, seconds: float) -> list[JobAction]:
-    return [action for phase in decide(ended, JanitorSettings(), after(seconds)) for action in phase]
+    return [action for phase in decide(ended, plan(ended, JanitorSettings(), after(seconds))) for action in phase]
 
 
 def said(status: str, message: str, **about: Any) -> Ended:

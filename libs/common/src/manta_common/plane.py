@@ -50,9 +50,6 @@ class Service(Protocol):
     async def settle(self, item: Item) -> None:
         """One pass for one key."""
 
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """A pass has ended; for telemetry."""
-
 
 class Wide(msgspec.Struct, frozen=True, kw_only=True):
     """A second feed: kinds that a service reads of all partitions, whoever owns them.
@@ -86,8 +83,16 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
 class Plane:
     """Runs one service's share of the partitions."""
 
-    def __init__(self, means: Means, service: Service, shape: Shape | None = None, *, wide: Wide | None = None) -> None:
-        self._bus, self._service, self._shape = means.bus, service, shape or Shape()
+    def __init__(
+        self,
+        means: Means,
+        service: Service,
+        shape: Shape | None = None,
+        *,
+        wide: Wide | None = None,
+        told: Callable[[PassEnded[Item]], None] | None = None,
+    ) -> None:
+        self._bus, self._service, self._shape, self._told = means.bus, service, shape or Shape(), told
         self._feeds: dict[int, tuple[Feed, asyncio.Task[None]]] = {}
         self._open: set[int] = set()  # the partitions whose passes may begin
         self._group: asyncio.TaskGroup | None = None
@@ -199,7 +204,8 @@ class Plane:
 
     def _passed(self, ended: PassEnded[Item]) -> None:
         self._passes.tell(ended)
-        self._service.passed(ended)
+        if self._told:
+            self._told(ended)
 
     @property
     def _whole(self) -> int:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import pathlib
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -16,12 +16,14 @@ from manta_common.clock import SystemClock
 from manta_common.config import Config
 from manta_common.errors import Retry
 from manta_common.kube.client import Client, connect
+from manta_common.kube.events import Recorder
 from manta_common.kube.settings import KubeSettings
 from manta_common.parts import Parts
 from manta_common.plane import Means, Plane
 from manta_common.telemetry.plane import ApiMetrics, BusMetrics
 
 AGAIN_SECONDS = 2.0
+DRAIN_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
@@ -81,6 +83,17 @@ async def run_plane(parts: Parts, plane: Plane) -> None:
     parts.show(plane.name, plane.shown)
     parts.ready()
     await until_stopped(parts, plane)
+
+
+async def run_planes(parts: Parts, recorder: Recorder, planes: Sequence[Plane]) -> None:
+    """The same for several planes whose events one recorder writes; what is left of those is written at the end."""
+    async with asyncio.TaskGroup() as group:
+        telling = group.create_task(recorder.run())
+        async with asyncio.TaskGroup() as running:
+            for plane in planes:
+                running.create_task(run_plane(parts, plane))
+        telling.cancel()
+    await recorder.drain(limit_seconds=DRAIN_SECONDS)
 
 
 def bus_settings(config: Config, service: str) -> BusSettings:

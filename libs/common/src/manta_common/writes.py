@@ -1,6 +1,6 @@
 """Writes to the API server: only while the key is ours, and awaited where the feed will show them."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 from manta_common.api.meta import ObjectMeta
@@ -37,10 +37,11 @@ T = TypeVar("T", bound=Named)
 
 
 class Writes:
-    """The hands of a service; `fed` are the kinds that its feed shows, by their words."""
+    """The hands of a service; `sources` are the kinds that its feed shows."""
 
-    def __init__(self, kube: Kube, ground: Ground, fed: Mapping[str, Source[Any]]) -> None:
-        self.kube, self._ground, self._fed = kube, ground, fed
+    def __init__(self, kube: Kube, ground: Ground, sources: Sequence[Source[Any]]) -> None:
+        self.kube, self._ground = kube, ground
+        self._fed = {source.word: source for source in sources}
 
     async def create(self, item: Item, kind: Kind, body: Body, *, into: type[T]) -> T:
         """Create an object in the item's namespace."""

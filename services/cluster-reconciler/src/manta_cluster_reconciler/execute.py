@@ -33,6 +33,7 @@ from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp
 from manta_common.execute import AT_MOST, concurrently
 from manta_common.keys import Key
 from manta_common.kinds import POD, RAYCLUSTER, SECRET, SERVICE
+from manta_common.kube.events import reference
 from manta_common.kube.protocol import MergePatch, guarded
 from manta_common.kube.series import Notice
 from manta_common.plane import Item
@@ -111,13 +112,7 @@ class Executor:
     def tell(self, cluster: RayCluster, told: Sequence[Notice]) -> None:
         """Record events about a cluster."""
         meta = cluster.metadata
-        about = ObjectReference(
-            api_version=RAYCLUSTER.api_version,
-            kind=RAYCLUSTER.kind,
-            namespace=meta.namespace,
-            name=meta.name,
-            uid=meta.uid,
-        )
+        about = reference(RAYCLUSTER, Key(meta.namespace, meta.name), meta.uid)
         for notice in told:
             self._ledger.record(about, notice)
 

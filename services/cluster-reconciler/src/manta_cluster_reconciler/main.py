@@ -1,6 +1,5 @@
 """The cluster-reconciler as a service: connections, what the API server can do, and a plane."""
 
-import asyncio
 import socket
 
 import msgspec
@@ -15,12 +14,11 @@ from manta_common.kube.events import Recorder
 from manta_common.kube.protocol import KindMissing, Kube
 from manta_common.parts import Parts
 from manta_common.plane import Shape
-from manta_common.wiring import connections, run_plane
+from manta_common.wiring import connections, run_planes
 from manta_common.worker import Pace
 
 ABOUT = "Brings RayClusters to the state their specs ask for."
 NOBODY = Key("default", "manta")  # of no kind there is such an object; the answer tells whether there could be
-DRAIN_SECONDS = 5.0
 
 
 async def main(config: Config, parts: Parts) -> None:
@@ -34,11 +32,7 @@ async def main(config: Config, parts: Parts) -> None:
             ledger=recorder,
             shape=Shape(partitions=config.partitions, pace=Pace(concurrency=config.concurrency)),
         )
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(recorder.run())
-            await run_plane(parts, service.plane)
-            telling.cancel()
-        await recorder.drain(limit_seconds=DRAIN_SECONDS)
+        await run_planes(parts, recorder, [service.plane])
 
 
 async def rules_of(config: Config, kube: Kube) -> Rules:

@@ -28,7 +28,6 @@ from manta_common.kube.protocol import Kube, MergePatch, Scope
 from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Children, Sight
 from manta_common.store import Held
-from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 
 NAME = "cluster-reconciler"
@@ -46,7 +45,7 @@ class ClusterService:
         self.plane = Plane(means, self, shape)
         self._memories: Memories[Item] = Memories(means.clock.monotonic)
         self._observer = Observer(kube, self._memories, rules)
-        self._writes = Writes(kube, self.plane, {source.word: source for source in self.sources})
+        self._writes = Writes(kube, self.plane, self.sources)
         self._executor = Executor(self._writes, ledger, self, at_most=rules.in_flight)
         self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
         self._sight: Sight[Item] = Sight(
@@ -62,9 +61,6 @@ class ClusterService:
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A cluster marks itself, a pod or a Service its cluster."""
         return [held.key] if word == CLUSTERS.word else cluster_keys(held.object)
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """The plane counts passes already."""
 
     def now(self) -> datetime:
         """The API server's time, in whole seconds as Kubernetes writes it."""

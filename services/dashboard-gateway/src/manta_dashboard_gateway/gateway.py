@@ -17,7 +17,6 @@ from manta_common.partitions import PARTITIONS
 from manta_common.plane import Item, Means, Plane, Shape, Wide
 from manta_common.store import Held
 from manta_common.worker import Pace as WorkerPace
-from manta_common.worker import PassEnded
 from manta_dashboard_gateway.cache import Cache
 from manta_dashboard_gateway.commands import Commands
 from manta_dashboard_gateway.dashboards import Dashboards
@@ -101,9 +100,6 @@ class Gateway:
         """A cluster is about itself."""
         self._changed.add(held.key)
         return [held.key]
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """A poll has ended."""
 
     async def settle(self, item: Item) -> None:
         """Poll a cluster if it is due; see to it that what was said before is still to be seen."""

@@ -22,7 +22,6 @@ from manta_common.ray.settings import RaySettings
 from manta_common.settle import Children, Settler
 from manta_common.store import Held
 from manta_common.telemetry import names as telemetry
-from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
 from manta_janitor.manifests import CleanupJob, cleanup_job
@@ -65,7 +64,7 @@ class FadingService:
         self._redis = RedisCleaner(kube, settings.ray, settings.redis_ca_file)
         self._ended = means.metrics.numbers(telemetry.REDIS_CLEANUPS)
         self.plane = Plane(means, self, shape)
-        self._writes = Writes(kube, self.plane, {RAYCLUSTER.name: CLUSTERS, POD.name: NODES, JOB.name: CLEANUPS})
+        self._writes = Writes(kube, self.plane, self.sources)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A cluster marks itself, all else the cluster it belongs to."""
@@ -81,9 +80,6 @@ class FadingService:
             carry_out=self._carry_out,
             children=CHILDREN,
         ).settle(item)
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """Nothing beyond what the plane tells."""
 
     def _decide(self, view: View, item: Item) -> Sequence[Phase[ClusterAction]]:
         cluster = view.of(CLUSTERS).get(item.key)

@@ -1,12 +1,11 @@
 """From an ended RayJob to actions: what is due, what is announced, and when to look again. Pure."""
 
-from datetime import datetime
 from typing import Final
 
 from manta_common.phases import Phase
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
-from manta_janitor.observed import Ended, EndingJob, JanitorSettings, Said
-from manta_janitor.policies.endings import Deletion, Plan, is_gone, plan
+from manta_janitor.observed import Ended, EndingJob, Said
+from manta_janitor.policies.endings import Deletion, Plan, is_gone
 
 DONE: Final = "CleanedUp"
 CANCELLED: Final = "NothingToCleanUp"
@@ -18,13 +17,12 @@ _WHAT: Final = {
 }
 
 
-def decide(ended: Ended, settings: JanitorSettings, now: datetime) -> list[Phase[JobAction]]:
-    """Return what is to be done for a job now; nothing for one that has not ended or keeps everything.
+def decide(ended: Ended, found: Plan) -> list[Phase[JobAction]]:
+    """Return what is to be done for a job by its plan; nothing for one that has not ended or keeps everything.
 
     The next look comes first and the announcement last: neither a deletion nor an announcement that fails holds up
     what else is due.
     """
-    found = plan(ended, settings, now)
     later: list[JobAction] = [Recheck(found.upcoming.at)] if found.upcoming else []
     due: list[JobAction] = [CarryOut(found.due)] if found.due else []
     return [phase for phase in (later, due, _announced(ended, found)) if phase]

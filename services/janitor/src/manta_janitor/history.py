@@ -14,7 +14,6 @@ from manta_common.phases import Phase
 from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Settler
 from manta_common.store import Held
-from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 from manta_janitor.policies.history import Tick, surplus
 
@@ -40,7 +39,7 @@ class HistoryService:
     def __init__(self, kube: Kube, means: Means, shape: Shape) -> None:
         self._kube = kube
         self.plane = Plane(means, self, shape)
-        self._writes = Writes(kube, self.plane, {RAYCRONJOB.name: SCHEDULES, RAYJOB.name: TICKS})
+        self._writes = Writes(kube, self.plane, self.sources)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A schedule marks itself, a job the schedule that made it."""
@@ -56,9 +55,6 @@ class HistoryService:
             carry_out=self._carry_out,
             children=[],
         ).settle(item)
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """Nothing beyond what the plane tells."""
 
     def _decide(self, view: View, item: Item) -> Sequence[Phase[Tick]]:
         schedule = view.of(SCHEDULES).get(item.key)

@@ -19,7 +19,6 @@ from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Settler
 from manta_common.store import Held
 from manta_common.validation.job import validate_job
-from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
 from manta_janitor.decide import decide
@@ -43,7 +42,7 @@ class EndingService:
         self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYJOB)
         self.plane = Plane(means, self, shape)
         self.queue = Queue(means.metrics, kube.now, lambda item: self.plane.view_of(item) is not None)
-        self._writes = Writes(kube, self.plane, {RAYCLUSTER.name: CLUSTERS, RAYJOB.name: JOBS})
+        self._writes = Writes(kube, self.plane, self.sources)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A job marks itself, a cluster the job that it belongs to."""
@@ -60,18 +59,15 @@ class EndingService:
             children=[],
         ).settle(item)
 
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """Nothing beyond what the plane tells."""
-
     def _decide(self, view: View, item: Item) -> Sequence[Phase[JobAction]]:
         held = view.of(JOBS).held(item.key)
         if held is None:
             self.queue.forget(item)
             return []
         ended = Ended(job=held.object, cluster=_cluster(view, held.object, item.key, held.uid))
-        now = self._kube.now()
-        self.queue.put(item, plan(ended, self._settings, now))
-        return decide(ended, self._settings, now)
+        found = plan(ended, self._settings, self._kube.now())
+        self.queue.put(item, found)
+        return decide(ended, found)
 
     async def _carry_out(self, item: Item, action: JobAction) -> None:
         match action:

@@ -1,12 +1,11 @@
 """The janitor as a service: connections, and a plane each for ended RayJobs, deleted RayClusters and histories."""
 
-import asyncio
 import socket
 
 from manta_common.kube.events import Recorder
 from manta_common.parts import Parts
 from manta_common.plane import Shape
-from manta_common.wiring import connections, run_plane
+from manta_common.wiring import connections, run_planes
 from manta_common.worker import Pace
 from manta_janitor.clusters import FadingService
 from manta_janitor.config import Config
@@ -14,7 +13,6 @@ from manta_janitor.history import HistoryService
 from manta_janitor.jobs import EndingService
 
 ABOUT = "Deletes what RayJobs ask to be deleted, in time, and cleans up after clusters that keep state in Redis."
-DRAIN_SECONDS = 5.0
 
 
 async def main(config: Config, parts: Parts) -> None:
@@ -27,10 +25,4 @@ async def main(config: Config, parts: Parts) -> None:
         clusters = FadingService(found.kube, found.means, settings, recorder, shape)
         history = HistoryService(found.kube, found.means, shape)
         parts.show("deletions", jobs.queue.shown)
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(recorder.run())
-            async with asyncio.TaskGroup() as planes:
-                for plane in (jobs.plane, clusters.plane, history.plane):
-                    planes.create_task(run_plane(parts, plane))
-            telling.cancel()
-        await recorder.drain(limit_seconds=DRAIN_SECONDS)
+        await run_planes(parts, recorder, [jobs.plane, clusters.plane, history.plane])

@@ -2,11 +2,10 @@
 
 from typing import Final, Literal
 
-from manta_common.api.core import ObjectReference
 from manta_common.errors import Conflict, NotCaughtUp, NotFound, Throttled
 from manta_common.keys import Key
 from manta_common.kinds import Kind
-from manta_common.kube.events import Recorder
+from manta_common.kube.events import Recorder, reference
 from manta_common.kube.series import Notice
 
 CONTROLLERS: Final = {"RayJob": "rayjob-controller", "RayCluster": "raycluster-controller"}
@@ -28,14 +27,9 @@ class Teller:
         self._record(key, uid, "Warning", reason=reason, note=note)
 
     def _record(self, key: Key, uid: str, severity: Literal["Normal", "Warning"], *, reason: str, note: str) -> None:
-        kind = self._kind
-        about = ObjectReference(
-            api_version=kind.api_version, kind=kind.kind, namespace=key.namespace, name=key.name, uid=uid
-        )
-        controller, action = CONTROLLERS[kind.kind], _action(reason)
-        self._recorder.record(
-            about, Notice(controller=controller, type=severity, reason=reason, action=action, note=note)
-        )
+        controller, action = CONTROLLERS[self._kind.kind], _action(reason)
+        notice = Notice(controller=controller, type=severity, reason=reason, action=action, note=note)
+        self._recorder.record(reference(self._kind, key, uid), notice)
 
 
 def _action(reason: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeVar, assert_never
 import msgspec
 
 from manta_common.api import annotations, names
-from manta_common.api.core import Job, ObjectReference, Service
+from manta_common.api.core import Job, Service
 from manta_common.api.documents import merge_patch
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob, RayJobStatus
@@ -25,7 +25,7 @@ from manta_common.errors import (
 )
 from manta_common.keys import Key
 from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB, SERVICE, Kind
-from manta_common.kube.events import Recorder
+from manta_common.kube.events import Recorder, reference
 from manta_common.kube.protocol import MergePatch, guarded
 from manta_common.kube.series import Notice
 from manta_common.plane import Item
@@ -235,10 +235,7 @@ class Errand:
             self._record("Normal", words.reason, words.action, words.note.format(place=place))
 
     def _record(self, severity: Literal["Normal", "Warning"], reason: str, action: str, note: str) -> None:
-        meta = self._job.metadata
-        about = ObjectReference(
-            api_version=RAYJOB.api_version, kind=RAYJOB.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
-        )
+        about = reference(RAYJOB, self._item.key, self._job.metadata.uid)
         notice = Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
         self._hands.recorder.record(about, notice)
 

@@ -1,12 +1,11 @@
 """The job-reconciler as a service: connections, one plane for RayJobs, and one for RayCronJobs if they are on."""
 
-import asyncio
 import socket
 
 from manta_common.kube.events import Recorder
 from manta_common.parts import Parts
 from manta_common.plane import Plane, Shape
-from manta_common.wiring import connections, run_plane
+from manta_common.wiring import connections, run_planes
 from manta_common.worker import Pace
 from manta_job_reconciler.config import Config
 from manta_job_reconciler.reconcile import JobService
@@ -14,7 +13,6 @@ from manta_job_reconciler.schedules import CronService, CronSettings
 from manta_job_reconciler.zone import local_zone
 
 ABOUT = "Runs RayJobs and RayCronJobs to their end."
-DRAIN_SECONDS = 5.0
 
 
 async def main(config: Config, parts: Parts) -> None:
@@ -28,8 +26,4 @@ async def main(config: Config, parts: Parts) -> None:
         if config.feature_gates.cron_job:
             settings = CronSettings(gates=config.feature_gates, local=local_zone(config.time_zone))
             planes.append(CronService(found.kube, found.means, settings, recorder, shape).plane)
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(recorder.run())
-            await asyncio.gather(*(run_plane(parts, plane) for plane in planes))
-            telling.cancel()
-        await recorder.drain(limit_seconds=DRAIN_SECONDS)
+        await run_planes(parts, recorder, planes)

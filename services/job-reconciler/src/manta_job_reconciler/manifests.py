@@ -18,7 +18,7 @@ from manta_common.api.wire import to_builtins
 from manta_common.dashboard import calls
 from manta_common.gotext import GoError
 from manta_common.keys import Key
-from manta_common.ray.cluster import Unbuildable, asks_for_token
+from manta_common.ray.cluster import Unbuildable, asks_for_token, controller_reference
 from manta_common.ray.schedulers import volcano
 from manta_common.ray.schedulers.marks import mark_of, marked, marked_metadata
 from manta_common.ray.schedulers.parent import Parent, job_parent
@@ -50,7 +50,7 @@ def ray_cluster(job: RayJob, settings: RaySettings) -> Manifest:
         "namespace": job.metadata.namespace,
         "labels": {**job.metadata.labels, **marks},
         "annotations": {**job.metadata.annotations, **added},
-        "ownerReferences": [owner_reference("RayJob", job)],
+        "ownerReferences": [controller_reference("RayJob", job.metadata)],
     }
     if job.spec.submission_mode == K8S_JOB_MODE:  # in other modes KubeRay leaves the cluster unmarked
         about = marked_metadata(about, mark_of(_parent(job, spec), "", settings))
@@ -73,7 +73,7 @@ def submitter_job(job: RayJob, cluster: RayCluster, dashboard_url: str, settings
             "name": job.metadata.name,
             "namespace": job.metadata.namespace,
             "labels": marks,
-            "ownerReferences": [owner_reference("RayJob", job)],
+            "ownerReferences": [controller_reference("RayJob", job.metadata)],
         },
         "spec": {"backoffLimit": retries, "template": template},
     }
@@ -102,7 +102,7 @@ def cron_child(cron: RayCronJob, tick: datetime) -> Manifest:
             "namespace": cron.metadata.namespace,
             "labels": {labels.CRON_JOB_NAME: cron.metadata.name},
             "annotations": {annotations.CRON_SCHEDULED_AT: f"{scheduled:%Y-%m-%dT%H:%M:%SZ}"},
-            "ownerReferences": [owner_reference("RayCronJob", cron)],
+            "ownerReferences": [controller_reference("RayCronJob", cron.metadata)],
         },
         "spec": dict(to_builtins(cron.spec.job_template)),
     }
@@ -122,18 +122,6 @@ def http_submission(job: RayJob, cluster: RayCluster) -> calls.Submission:
         entrypoint_num_gpus=spec.entrypoint_num_gpus,
         entrypoint_resources=_resources(spec.entrypoint_resources),
     )
-
-
-def owner_reference(kind: str, owner: RayJob | RayCronJob) -> Manifest:
-    """The controller reference that every child carries."""
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": kind,
-        "name": owner.metadata.name,
-        "uid": owner.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def _origin(job: RayJob) -> dict[str, str]:

@@ -1,20 +1,19 @@
 """RayJobs on the plane: what marks a job, and one pass for it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from manta_common.api import labels
 from manta_common.dashboard.client import Dashboards
 from manta_common.feed import Source, View
 from manta_common.keys import Key
-from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB, SERVICE
+from manta_common.kinds import JOB, RAYCLUSTER, SERVICE
 from manta_common.kube.events import Recorder
 from manta_common.kube.protocol import Kube, Scope
 from manta_common.phases import Phase
 from manta_common.plane import Item, Means, Plane, Shape, Wide
 from manta_common.settle import Children, Settler
 from manta_common.store import Held
-from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 from manta_job_reconciler.actions import Action
 from manta_job_reconciler.decide import decide
@@ -35,13 +34,6 @@ from manta_job_reconciler.observe import (
 )
 from manta_job_reconciler.observed import JobSettings, Observed
 
-FED: Mapping[str, Source[Any]] = {
-    RAYJOB.name: JOBS,
-    RAYCLUSTER.name: CLUSTERS,
-    SERVICE.name: SERVICES,
-    JOB.name: SUBMITTERS,
-}
-
 
 class JobService:
     """Implements the plane's `Service` for RayJobs."""
@@ -55,7 +47,7 @@ class JobService:
         self.plane = Plane(means, self, shape, wide=wide)
         self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
         self._hands = Hands(
-            writes=Writes(kube, self.plane, FED),
+            writes=Writes(kube, self.plane, self.sources),
             dashboards=Dashboards(means.bus),
             recorder=recorder,
             settings=settings,
@@ -102,9 +94,6 @@ class JobService:
             carry_out=carry_out,
             children=CHILDREN,
         ).settle(item)
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """Nothing beyond what the plane tells."""
 
     def _on_cluster(self, held: Held[Any], clusters: Iterable[Key]) -> Iterable[Key]:
         """The jobs that run on the cluster of a pod or Service."""

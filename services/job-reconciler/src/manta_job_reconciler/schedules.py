@@ -9,7 +9,6 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from manta_common.api import labels
-from manta_common.api.core import ObjectReference
 from manta_common.api.gates import Gates
 from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
@@ -17,14 +16,13 @@ from manta_common.errors import AlreadyExists
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.kinds import RAYCRONJOB, RAYJOB
-from manta_common.kube.events import Recorder
+from manta_common.kube.events import Recorder, reference
 from manta_common.kube.protocol import Kube, MergePatch, Scope
 from manta_common.kube.series import Notice
 from manta_common.phases import Phase
 from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Children, Settler
 from manta_common.store import Held
-from manta_common.worker import PassEnded
 from manta_common.writes import Writes
 from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, Recheck, Tell, WriteSchedule
 from manta_job_reconciler.policies.schedule import Scheduled, decide
@@ -59,7 +57,7 @@ class CronService:
     def __init__(self, kube: Kube, means: Means, settings: CronSettings, recorder: Recorder, shape: Shape) -> None:
         self._kube, self._settings, self._recorder = kube, settings, recorder
         self.plane = Plane(means, self, shape)
-        self._writes = Writes(kube, self.plane, {RAYCRONJOB.name: SCHEDULES, RAYJOB.name: CHILDREN_JOBS})
+        self._writes = Writes(kube, self.plane, self.sources)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A schedule marks itself, a job its schedule."""
@@ -75,9 +73,6 @@ class CronService:
             carry_out=self._carry_out,
             children=[Children(RAYJOB, CHILDREN_JOBS, _scope, _ours)],
         ).settle(item)
-
-    def passed(self, ended: PassEnded[Item]) -> None:
-        """Nothing beyond what the plane tells."""
 
     def _decide(self, view: View, item: Item) -> Sequence[Phase[CronAction]]:
         cron = view.of(SCHEDULES).get(item.key)
@@ -127,13 +122,6 @@ class CronService:
     def _tell(self, item: Item, action: Tell) -> None:
         view = self.plane.view_of(item)
         held = view.of(SCHEDULES).held(item.key) if view else None
-        about = ObjectReference(
-            api_version=RAYCRONJOB.api_version,
-            kind=RAYCRONJOB.kind,
-            namespace=item.key.namespace,
-            name=item.key.name,
-            uid=held.uid if held else "",
-        )
         notice = Notice(
             controller=CONTROLLER,
             type=action.severity,
@@ -141,7 +129,7 @@ class CronService:
             action=action.action,
             note=action.note,
         )
-        self._recorder.record(about, notice)
+        self._recorder.record(reference(RAYCRONJOB, item.key, held.uid if held else ""), notice)
 
 
 def _text(at: datetime) -> str:

@@ -28,7 +28,7 @@ def definitions(documents: Iterable[Mapping[str, Any]], roots: Iterable[str]) ->
         name = waiting.pop()
         if name not in found:
             found[name] = known[name] if name in known else _corrected(name, _structural(published[name]))
-            waiting.extend(_references(found[name]))
+            waiting.extend(references(found[name]))
     return dict(sorted(found.items()))
 
 
@@ -43,6 +43,15 @@ def inlined(node: Schema, known: Mapping[str, Schema]) -> Schema:
         if inner in node:
             found[inner] = inlined(node[inner], known)
     return found
+
+
+def references(node: Any) -> Iterator[str]:
+    """Every definition that a schema refers to."""
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield node["$ref"]
+        for child in node.values():
+            yield from references(child)
 
 
 def _special() -> dict[str, Schema]:
@@ -104,11 +113,3 @@ def _corrected(name: str, found: Schema) -> Schema:
         case short if short in ATOMIC:
             found["x-kubernetes-map-type"] = "atomic"
     return found
-
-
-def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if "$ref" in node:
-            yield node["$ref"]
-        for child in node.values():
-            yield from _references(child)

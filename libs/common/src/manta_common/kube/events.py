@@ -8,7 +8,8 @@ import msgspec
 
 from manta_common.api.core import ObjectReference
 from manta_common.errors import AlreadyExists, MantaError, NotFound, Throttled, Unreachable
-from manta_common.kinds import EVENT
+from manta_common.keys import Key
+from manta_common.kinds import EVENT, Kind
 from manta_common.kube.protocol import Kube, MergePatch
 from manta_common.kube.series import Ledger, Notice, Series
 
@@ -18,6 +19,13 @@ AGAIN = timedelta(seconds=10)
 TRIES = 12
 CAPACITY = 4096
 log = logging.getLogger(__name__)
+
+
+def reference(kind: Kind, key: Key, uid: str) -> ObjectReference:
+    """Which object an event is about."""
+    return ObjectReference(
+        api_version=kind.api_version, kind=kind.kind, namespace=key.namespace, name=key.name, uid=uid
+    )
 
 
 class Recorder:

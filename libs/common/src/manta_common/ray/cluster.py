@@ -27,16 +27,21 @@ class _Named(Wire, frozen=True, kw_only=True):
 _NAMED: Final = msgspec.json.Decoder(_Named)
 
 
-def owner_reference(cluster: RayCluster) -> Manifest:
-    """The controller reference that every child carries."""
+def controller_reference(kind: str, owner: ObjectMeta) -> Manifest:
+    """The reference by which a child of a Ray object names its controller."""
     return {
         "apiVersion": names.API_VERSION,
-        "kind": "RayCluster",
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
+        "kind": kind,
+        "name": owner.name,
+        "uid": owner.uid,
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+def owner_reference(cluster: RayCluster) -> Manifest:
+    """The controller reference that every child carries."""
+    return controller_reference("RayCluster", cluster.metadata)
 
 
 def child(cluster: RayCluster, api_version: str, kind: str, *, name: str, labelled: dict[str, str]) -> Manifest:

@@ -13,6 +13,7 @@ from manta_common.ray.cluster import (
     Manifest,
     Unbuildable,
     child,
+    controller_reference,
     head_ports,
     head_service_name,
     head_template,
@@ -64,7 +65,7 @@ def job_head_service(job: RayJob, cluster: RayCluster, settings: RaySettings) ->
         "name": names.head_service(job.metadata.name),
         "namespace": job.metadata.namespace,
         "labels": labelled,
-        "ownerReferences": [_job_reference(job)],
+        "ownerReferences": [controller_reference("RayJob", job.metadata)],
     }
     return {**made, "metadata": {**made["metadata"], **about}}
 
@@ -126,14 +127,3 @@ def _service_type(chosen: str) -> dict[str, str]:
 
 def _is_headless(cluster: RayCluster, settings: RaySettings) -> bool:
     return not settings.head_cluster_ip and cluster.spec.head_group_spec.service_type in {"", "ClusterIP"}
-
-
-def _job_reference(job: RayJob) -> Manifest:
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": "RayJob",
-        "name": job.metadata.name,
-        "uid": job.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

@@ -5,7 +5,7 @@ The file is made anew by `make crds-kubernetes` from what Kubernetes publishes.
 
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from manta_common import kinds
+from manta_common.crd.openapi import references
 from manta_common.kinds import Kind
 from manta_embedded.store.shapes import ANYTHING, Shape
 
@@ -48,7 +49,7 @@ def taken_from(documents: Iterable[Mapping[str, Any]]) -> bytes:
         name = waiting.pop()
         if name not in found:
             found[name] = {} if name.endswith(OPEN) else _trimmed(published[name])
-            waiting.extend(_references(found[name]))
+            waiting.extend(references(found[name]))
     lines = (b'"%s":%s' % (name.encode(), msgspec.json.encode(found[name])) for name in sorted(found))
     return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
@@ -75,14 +76,6 @@ def _trimmed(node: Mapping[str, Any]) -> dict[str, Any]:
         if inner in node:
             found[inner] = _trimmed(node[inner])
     return found
-
-
-def _references(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if "$ref" in node:
-            yield node["$ref"]
-        for child in node.values():
-            yield from _references(child)
 
 
 def stored() -> bytes:
