@@ -3,11 +3,13 @@
 import base64
 import pathlib
 import random
+import ssl
 from collections.abc import Iterator
 
 import msgspec
 import pytest
 import redis as client
+import trustme
 
 from manta_common.api.raycluster import RayCluster
 from manta_common.clock import SystemClock
@@ -26,6 +28,7 @@ from tests.parts.ports import free_port
 from tests.parts.process import Process, wait_until
 from tests.parts.ray import LocalRay
 from tests.parts.redis import Redis
+from tests.parts.relay import Relay
 
 FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 PASSWORD = "sesame"
@@ -88,8 +91,8 @@ async def test_a_redis_that_is_down_is_told(own_redis: Redis) -> None:
         await remove_keys(place(own_redis), key_prefix("a"))
 
 
-def cluster(redis: Redis, password: Json) -> RayCluster:
-    options = {"redisAddress": address(redis), "externalStorageNamespace": "a", "redisPassword": password}
+def cluster(at: str, password: Json) -> RayCluster:
+    options = {"redisAddress": at, "externalStorageNamespace": "a", "redisPassword": password}
     body = manifests.cluster({"gcsFaultToleranceOptions": options}, name="a", namespace="team")
     return msgspec.json.decode(msgspec.json.encode(body), type=RayCluster)
 
@@ -103,13 +106,71 @@ async def test_the_password_comes_from_where_the_head_has_it(own_redis: Redis, k
     cleaner = RedisCleaner(EmbeddedKube(store, KubeSettings()), RaySettings())
     keys.set("RAYa@NODE", "value")
     with pytest.raises(Refused, match="Secret team/redis has no key password: create it"):
-        await cleaner.clean(cluster(own_redis, SECRET_REF))
+        await cleaner.clean(cluster(address(own_redis), SECRET_REF))
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "redis"}}
     secret["data"] = {"password": base64.b64encode(PASSWORD.encode()).decode()}
     store.create(SECRET, "team", secret)
-    assert await cleaner.clean(cluster(own_redis, SECRET_REF)) == 1
+    assert await cleaner.clean(cluster(address(own_redis), SECRET_REF)) == 1
     keys.set("RAYa@NODE", "value")
-    assert await cleaner.clean(cluster(own_redis, {"value": PASSWORD})) == 1
+    assert await cleaner.clean(cluster(address(own_redis), {"value": PASSWORD})) == 1
+
+
+class Certified:
+    """A CA, its file, and what a server shows."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        ca = trustme.CA()
+        self.file = folder / "ca.pem"
+        ca.cert_pem.write_to_path(str(self.file))
+        self.server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        ca.issue_cert("127.0.0.1").configure_cert(self.server)
+
+
+async def test_over_tls_with_a_password_the_keys_go(
+    own_redis: Redis, keys: "client.Redis", tmp_path: pathlib.Path
+) -> None:
+    certified = Certified(tmp_path)
+    keys.set("RAYa@NODE", "value")
+    keys.set("RAYb@NODE", "value")
+    async with Relay.to(*own_redis.address, tls=certified.server) as relay:
+        cleaner = RedisCleaner(no_kube(), RaySettings(), str(certified.file))
+        assert await cleaner.clean(cluster(f"rediss://127.0.0.1:{relay.port}", {"value": PASSWORD})) == 1
+        assert left(keys) == {"RAYb@NODE"}
+        with pytest.raises(Unreachable, match="invalid username-password pair"):
+            await cleaner.clean(cluster(f"rediss://127.0.0.1:{relay.port}", {"value": "open-barley"}))
+
+
+async def test_a_certificate_of_another_ca_is_refused(own_redis: Redis, tmp_path: pathlib.Path) -> None:
+    certified = Certified(tmp_path)
+    async with Relay.to(*own_redis.address, tls=certified.server) as relay:
+        for ca_file in ("", str(trustme_other(tmp_path))):
+            cleaner = RedisCleaner(no_kube(), RaySettings(), ca_file)
+            with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+                await cleaner.clean(cluster(f"rediss://127.0.0.1:{relay.port}", {"value": PASSWORD}))
+
+
+async def test_a_ca_file_that_is_missing_is_told(own_redis: Redis) -> None:
+    cleaner = RedisCleaner(no_kube(), RaySettings(), "/none/ca.pem")
+    with pytest.raises(Unreachable, match=r"/none/ca\.pem"):
+        await cleaner.clean(cluster(f"rediss://{address(own_redis)}", {"value": PASSWORD}))
+
+
+async def test_without_tls_a_redis_that_wants_it_is_not_reached(own_redis: Redis, tmp_path: pathlib.Path) -> None:
+    async with Relay.to(*own_redis.address, tls=Certified(tmp_path).server) as relay:
+        with pytest.raises(Unreachable, match=f"127.0.0.1:{relay.port}"):
+            await RedisCleaner(no_kube(), RaySettings()).clean(cluster(f"127.0.0.1:{relay.port}", {"value": PASSWORD}))
+
+
+def trustme_other(folder: pathlib.Path) -> pathlib.Path:
+    """The file of a CA that nobody uses."""
+    file = folder / "other.pem"
+    trustme.CA().cert_pem.write_to_path(str(file))
+    return file
+
+
+def no_kube() -> EmbeddedKube:
+    """An API server without any object."""
+    return EmbeddedKube(Store(SystemClock(), random.Random()), KubeSettings())
 
 
 @pytest.fixture
@@ -120,14 +181,13 @@ def clusters(control_plane: ControlPlane, ray_crds: None, namespace: str, tmp_pa
 
 async def test_the_state_of_a_real_ray_is_removed(redis: Redis, parts_folder: pathlib.Path) -> None:
     """A real Ray keeps its state in Redis; a neighbour has the same in its own namespace."""
-    kube = EmbeddedKube(Store(SystemClock(), random.Random()), KubeSettings())
     with client.Redis.from_url(redis.url) as keys:
         fill(redis, parts_folder, "a")
         real = tables(keys, "a")
         assert real
         for key in real:
             keys.copy(key, key.replace(b"RAYa@", b"RAYneighbour@"), replace=True)
-        assert await RedisCleaner(kube, RaySettings()).clean(cluster(redis, {})) >= len(real)
+        assert await RedisCleaner(no_kube(), RaySettings()).clean(cluster(address(redis), {})) >= len(real)
         assert not tables(keys, "a")
         neighbours = tables(keys, "neighbour")
         assert neighbours == {key.replace(b"RAYa@", b"RAYneighbour@") for key in real}

@@ -11,6 +11,7 @@ from manta_common.kinds import CRD, RAYCLUSTER, RAYJOB
 from manta_common.kube.events import Recorder
 from manta_common.kube.protocol import MergePatch
 from manta_common.plane import Shape
+from manta_common.worker import Pace
 from manta_embedded.sim.service import Seat, SimulatedService
 from manta_embedded.sim.world import USER, World
 from manta_embedded.store.changes import Event
@@ -31,9 +32,9 @@ IMPACT = {"DeleteNone": 1, "DeleteWorkers": 2, "DeleteCluster": 3, "DeleteSelf":
 class Process:
     """The janitor as its main function runs it."""
 
-    def __init__(self, seat: Seat, settings: CleanupSettings | None = None) -> None:
-        self._recorder, shape = Recorder(seat.kube, seat.name), Shape(partitions=PARTITIONS)
-        chosen = settings or CleanupSettings()
+    def __init__(self, seat: Seat, settings: CleanupSettings | None = None, *, at_once: int = 64) -> None:
+        shape = Shape(partitions=PARTITIONS, pace=Pace(concurrency=at_once))
+        self._recorder, chosen = Recorder(seat.kube, seat.name), settings or CleanupSettings()
         self.jobs = EndingService(seat.kube, seat.means, chosen.janitor, self._recorder, shape)
         self.clusters = FadingService(seat.kube, seat.means, chosen, self._recorder, shape)
 

@@ -13,7 +13,7 @@ from manta_embedded.sim.storms import storm
 from manta_embedded.sim.troubles import READS, WRITES, Trouble, conflict, forbidden, throttled, unreachable
 from manta_embedded.sim.world import World
 from tests.examples.example import Json
-from tests.model.endings import Witness, begin, end, is_clean, last_wish, make, respec, tell
+from tests.model.endings import Process, Witness, begin, end, ground, is_clean, last_wish, make, respec, tell
 
 SHUTDOWN: Json = {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 10}
 
@@ -230,6 +230,31 @@ async def two_janitors(world: World) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_two_janitors_do_what_one_does(seed: int) -> None:
     simulate(two_janitors, seed=seed)
+
+
+async def overdue_at_start(world: World) -> None:
+    """Many fall due while no janitor runs; the order of their names and that of their times have nothing in common."""
+    at_once = 4
+    ground(world)
+    janitor = world.start("janitor-1", lambda seat: Process(seat, at_once=at_once))
+    witness = Witness(world)
+    names = [f"job-{number * 37 % 100:02}" for number in range(100)]
+    for name in names:
+        make(world, name, rules(("DeleteSelf", 200)))
+    await world.sleep(10)
+    for name in names:
+        end(world, name)
+        await world.sleep(1.01)
+    janitor.crash(again_after_seconds=250)
+    await clean(world, *names, limit_seconds=300)
+    gone = [name for name, _ in witness.deeds]
+    assert sorted(gone) == sorted(names)
+    assert max(abs(gone.index(name) - place) for place, name in enumerate(names)) < at_once
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_a_restart_what_was_due_first_goes_first(seed: int) -> None:
+    simulate(overdue_at_start, seed=seed)
 
 
 ORDER = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")

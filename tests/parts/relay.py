@@ -1,7 +1,8 @@
-"""A relay in front of a server that can fall silent: connections stay open, and nothing passes."""
+"""A relay in front of a server that can fall silent, and speak TLS for a server that does not."""
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -20,10 +21,10 @@ class Relay:
 
     @classmethod
     @asynccontextmanager
-    async def to(cls, host: str, port: int) -> AsyncIterator["Relay"]:
-        """A relay to a server, on a port of its own."""
+    async def to(cls, host: str, port: int, tls: ssl.SSLContext | None = None) -> AsyncIterator["Relay"]:
+        """A relay to a server, on a port of its own; with a context clients must speak TLS, the server never does."""
         relay = cls(host, port)
-        server = await asyncio.start_server(relay._accept, "127.0.0.1", 0)
+        server = await asyncio.start_server(relay._accept, "127.0.0.1", 0, ssl=tls)
         relay.port = server.sockets[0].getsockname()[1]
         try:
             yield relay

@@ -26,6 +26,7 @@ from manta_common.writes import Writes
 from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
 from manta_janitor.manifests import CleanupJob, cleanup_job
 from manta_janitor.observed import Fading, FadingCluster, JanitorSettings, Node
+from manta_janitor.picked import Picked
 from manta_janitor.policies.fading import decide
 from manta_janitor.redis_keys import RedisCleaner
 from manta_janitor.telling import QUIET, Teller
@@ -39,9 +40,13 @@ def cluster_of(child: Node | Job) -> Iterable[Key]:
     return [Key(child.metadata.namespace, name)] if name else []
 
 
-CLUSTERS = Source("raycluster", FadingCluster)
-NODES = Source("pod", Node, {"cluster": cluster_of})
-CLEANUPS = Source("job", Job, {"cluster": cluster_of})
+def _is_of(*node_types: str) -> Callable[[Node | Job], bool]:
+    return lambda child: child.metadata.labels.get(labels.NODE_TYPE) in node_types
+
+
+CLUSTERS = Picked("raycluster", FadingCluster, lambda one: annotations.CLUSTER_FINALIZER in one.metadata.finalizers)
+NODES = Picked("pod", Node, _is_of(labels.HEAD, labels.WORKER), {"cluster": cluster_of})
+CLEANUPS = Picked("job", Job, _is_of(labels.REDIS_CLEANUP), {"cluster": cluster_of})
 
 
 class CleanupSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,8 +72,10 @@ class FadingService:
         self._writes = Writes(kube, self.plane, self.sources)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
-        """A cluster marks itself, all else the cluster it belongs to."""
-        return [held.key] if word == CLUSTERS.word else cluster_of(held.object)
+        """A cluster marks itself, all else the cluster it belongs to if that is being deleted."""
+        if word == CLUSTERS.word:
+            return [held.key]
+        return [key for key in cluster_of(held.object) if self._may_fade(Item(held.partition, key))]
 
     async def settle(self, item: Item) -> None:
         """One pass."""
@@ -80,6 +87,11 @@ class FadingService:
             carry_out=self._carry_out,
             children=CHILDREN,
         ).settle(item)
+
+    def _may_fade(self, item: Item) -> bool:
+        view = self.plane.view_of(item)
+        cluster = view.of(CLUSTERS).get(item.key) if view else None
+        return view is None or (cluster is not None and cluster.metadata.deletion_timestamp is not None)
 
     def _decide(self, view: View, item: Item) -> Sequence[Phase[ClusterAction]]:
         cluster = view.of(CLUSTERS).get(item.key)
@@ -193,7 +205,8 @@ def _jobs(view: View, item: Item) -> list[Key]:
     return [Key(job.metadata.namespace, job.metadata.name) for job in view.of(CLEANUPS).find("cluster", item.key)]
 
 
+_OURS = f"{labels.CREATED_BY}={labels.CREATED_BY_VALUE}"
 CHILDREN = (
-    Children(POD, NODES, _scope(labels.NODE_TYPE), _pods),
-    Children(JOB, CLEANUPS, _scope(f"{labels.CREATED_BY}={labels.CREATED_BY_VALUE}"), _jobs),
+    Children(POD, NODES, _scope(f"{labels.NODE_TYPE} in ({labels.HEAD},{labels.WORKER})"), _pods),
+    Children(JOB, CLEANUPS, _scope(f"{_OURS},{labels.NODE_TYPE}={labels.REDIS_CLEANUP}"), _jobs),
 )

@@ -57,6 +57,13 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
     cleanup_job_tolerations: Annotated[
         Objects, Meta(description="Tolerations that its pod gets beside the head's.", extra={"expected": OBJECTS})
     ] = ()
+    report_orphans: Annotated[
+        bool,
+        Meta(description="Ray pods, Services and Jobs whose owner is gone are told by event and metric, not deleted."),
+    ] = False
+    orphan_grace_seconds: Annotated[
+        int, Meta(ge=1, le=86400, description="How long their owner must be gone; deleting a cluster takes its time.")
+    ] = 600
     concurrency: Annotated[int, Meta(ge=1, le=1000, description="Deletions at the same time.")] = 32
 
     def settings(self) -> CleanupSettings:

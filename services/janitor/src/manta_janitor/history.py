@@ -15,6 +15,7 @@ from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Settler
 from manta_common.store import Held
 from manta_common.writes import Writes
+from manta_janitor.picked import Picked
 from manta_janitor.policies.history import Tick, surplus
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ def schedule_of(job: Tick) -> Iterable[Key]:
 
 
 SCHEDULES = Source("raycronjob", RayCronJob)
-TICKS = Source("rayjob", Tick, {"schedule": schedule_of})
+TICKS = Picked("rayjob", Tick, lambda job: job.schedule is not None, {"schedule": schedule_of})
 
 
 class HistoryService:

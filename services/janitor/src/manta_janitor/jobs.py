@@ -1,8 +1,10 @@
 """Ended RayJobs on the plane: their deletions fall due by time, and each is decided once more before it is done."""
 
+import functools
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never
+from datetime import timedelta
+from typing import Any, Final, assert_never
 
 from manta_common.api.meta import Condition
 from manta_common.api.raycluster import RayCluster
@@ -26,7 +28,9 @@ from manta_janitor.observed import CONDITION, Ended, EndingJob, JanitorSettings,
 from manta_janitor.policies.endings import Deletion, plan
 from manta_janitor.queue import Queue
 from manta_janitor.telling import QUIET, Teller
+from manta_janitor.turns import Turn, Turns
 
+IN_TIME: Final = timedelta(seconds=3)
 log = logging.getLogger(__name__)
 JOBS = Source("rayjob", EndingJob)
 CLUSTERS = Source("raycluster", JobCluster)
@@ -41,7 +45,10 @@ class EndingService:
     def __init__(self, kube: Kube, means: Means, settings: JanitorSettings, recorder: Recorder, shape: Shape) -> None:
         self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYJOB)
         self.plane = Plane(means, self, shape)
-        self.queue = Queue(means.metrics, kube.now, lambda item: self.plane.view_of(item) is not None)
+        self.queue = Queue(means.metrics, kube.now, self._is_ours)
+        self._turns = Turns(
+            shape.pace.concurrency, self.plane.worker.mark, time=means.clock.monotonic, is_ours=self._is_ours
+        )
         self._writes = Writes(kube, self.plane, self.sources)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
@@ -50,24 +57,36 @@ class EndingService:
 
     async def settle(self, item: Item) -> None:
         """One pass. What it deletes is read again and carries its uid, so no view has to be compared before."""
-        await Settler(
-            kube=self._kube,
-            fence=self.plane.fence,
-            view_of=self.plane.view_of,
-            decide=self._decide,
-            carry_out=self._carry_out,
-            children=[],
-        ).settle(item)
+        with self._turns.passing(item) as turn:
+            await Settler(
+                kube=self._kube,
+                fence=self.plane.fence,
+                view_of=self.plane.view_of,
+                decide=functools.partial(self._decide, turn),
+                carry_out=self._carry_out,
+                children=[],
+            ).settle(item)
 
-    def _decide(self, view: View, item: Item) -> Sequence[Phase[JobAction]]:
+    def _decide(self, turn: Turn, view: View, item: Item) -> Sequence[Phase[JobAction]]:
         held = view.of(JOBS).held(item.key)
         if held is None:
             self.queue.forget(item)
+            self._turns.forget(item)
             return []
         ended = Ended(job=held.object, cluster=_cluster(view, held.object, item.key, held.uid))
         found = plan(ended, self._settings, self._kube.now())
-        self.queue.put(item, found)
+        known = self.queue.put(item, found)
+        if found.due is None:
+            self._turns.forget(item)
+            return decide(ended, found)
+        in_order = known or self._kube.now() - found.due.at < IN_TIME  # a timer called it, or it has just ended
+        wait_seconds = turn.ask(found.due.at, in_order=in_order)
+        if wait_seconds:
+            return [[Recheck(self._kube.now() + timedelta(seconds=wait_seconds))]]
         return decide(ended, found)
+
+    def _is_ours(self, item: Item) -> bool:
+        return self.plane.view_of(item) is not None
 
     async def _carry_out(self, item: Item, action: JobAction) -> None:
         match action:

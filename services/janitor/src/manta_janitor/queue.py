@@ -25,13 +25,16 @@ class Queue:
         self._late = metrics.distributions(names.DELETION_LATE_SECONDS)
         metrics.numbers(names.DELETIONS_PENDING).read_all(self._counted)
 
-    def put(self, item: Item, plan: Plan) -> None:
-        """This is what is planned for a job."""
+    def put(self, item: Item, plan: Plan) -> bool:
+        """This is what is planned for a job; whether that was known."""
         following = plan.due or plan.upcoming
-        if following:
-            self._next[item] = int(following.at.timestamp()) * len(_POLICIES) + _POLICIES.index(following.policy)
-        else:
+        if following is None:
             self._next.pop(item, None)
+            return False
+        code = int(following.at.timestamp()) * len(_POLICIES) + _POLICIES.index(following.policy)
+        known = self._next.get(item) == code
+        self._next[item] = code
+        return known
 
     def forget(self, item: Item) -> None:
         """The job is gone."""

@@ -137,7 +137,8 @@ async def remove_keys(place: RedisPlace, prefix: str) -> int:
         async with client:
             return await _remove(client, _GLOB.sub(r"\\\1", prefix) + "*")
     except (RedisError, OSError) as error:
-        raise Unreachable(f"Redis at {place.host}:{place.port}: {_safe(error, place)}") from error
+        checked = f" with the CA file {place.ca_file}" if place.tls and place.ca_file else ""
+        raise Unreachable(f"Redis at {place.host}:{place.port}{checked}: {_safe(error, place)}") from error
 
 
 async def _remove(client: Redis, pattern: str) -> int:

@@ -40,6 +40,7 @@ DASHBOARD_CALLS = (
     "get-applications",
     "put-applications",
     "version",
+    "health",
 )
 DASHBOARD_OUTCOMES = ("ok", "unreachable", "unauthorised", "refused", "cancelled")
 BREAKER_STATES = ("closed", "half_open", "open")
@@ -50,6 +51,7 @@ POLICIES = ("DeleteSelf", "DeleteCluster", "DeleteWorkers")
 DELETION_STATES = ("pending", "due")
 DELETION_OUTCOMES = ("done", "failed")
 CLEANUP_OUTCOMES = ("done", "failed", "forced")
+ORPHAN_KINDS = ("pod", "service", "job")
 
 PASSES = counter(
     "manta_passes_total",
@@ -121,6 +123,24 @@ CLUSTER_PROVISIONED_SECONDS = foreign(
         "kuberay_cluster_provisioned_duration_seconds",
         "From the creation of a RayCluster until all its pods were ready for the first time.",
         *_CLUSTER,
+    )
+)
+
+SERVICE_INFO = foreign(gauge("kuberay_service_info", "1 for each RayService.", *_CLUSTER))
+SERVICE_READY = foreign(
+    gauge(
+        "kuberay_service_condition_ready",
+        "1 for each RayService, by whether pods answer its requests.",
+        *_CLUSTER,
+        Label("condition"),
+    )
+)
+SERVICE_UPGRADING = foreign(
+    gauge(
+        "kuberay_service_condition_upgrade_in_progress",
+        "1 for each RayService, by whether its cluster is being replaced.",
+        *_CLUSTER,
+        Label("condition"),
     )
 )
 
@@ -206,6 +226,11 @@ REDIS_CLEANUPS = counter(
     "manta_redis_cleanups_total",
     "Deleted RayClusters that were let go, by how their clean-up in Redis ended.",
     Label("outcome", CLEANUP_OUTCOMES),
+)
+ORPHANS = gauge(
+    "manta_orphans",
+    "Ray objects whose owner is gone and that were told of; only with `MANTA_JANITOR_REPORT_ORPHANS`.",
+    Label("kind", ORPHAN_KINDS),
 )
 
 BUS_PUBLISHES = counter(
