@@ -1,4 +1,4 @@
-"""Every behaviour of this suite holds for the real API server and for the store in memory."""
+"""Every behaviour of this suite holds for the real API server and for the store in memory, over HTTP too."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -10,9 +10,11 @@ from manta_common.kinds import CRD, NAMESPACE
 from tests.contract.api.api import Api, EmbeddedApi, RealApi
 from tests.contract.api.objects import DEFINITIONS, GADGET, WIDGET
 from tests.parts.cluster import ApiError, Cluster
+from tests.parts.embedded_api import EmbeddedCluster
 
 IMPLEMENTATIONS: dict[str, Callable[[pytest.FixtureRequest], Api]] = {
     "embedded": lambda request: _serving_ours(EmbeddedApi()),
+    "http": lambda request: request.getfixturevalue("http_api"),
     "real": lambda request: request.getfixturevalue("real_api"),
 }
 
@@ -21,6 +23,14 @@ IMPLEMENTATIONS: dict[str, Callable[[pytest.FixtureRequest], Api]] = {
 def api(request: pytest.FixtureRequest) -> Api:
     """The API under test, serving the suite's own kinds."""
     return IMPLEMENTATIONS[request.param](request)
+
+
+@pytest.fixture(scope="session")
+def http_api(embedded_cluster: EmbeddedCluster) -> Iterator[Api]:
+    """The embedded API over HTTP."""
+    opened = RealApi(embedded_cluster)
+    yield _serving_ours(opened)
+    opened.close()
 
 
 @pytest.fixture(scope="session")

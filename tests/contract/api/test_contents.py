@@ -131,6 +131,11 @@ def test_a_value_of_another_type_cannot_be_read(api: Api, space: str, kind: Kind
         api.create(kind, space, body)
 
 
+def test_a_target_port_of_0_is_none_as_go_clients_send_it(api: Api, space: str) -> None:
+    made = api.create(SERVICE, space, service("one", ports=[{"port": 80, "targetPort": 0}]))
+    assert made["spec"]["ports"][0]["targetPort"] == 80
+
+
 def test_ports_and_amounts_are_texts_or_numbers(api: Api, space: str) -> None:
     ports = [{"port": 80, "targetPort": "http"}]
     assert api.create(SERVICE, space, service("one", ports=ports))["spec"]["ports"][0]["targetPort"] == "http"

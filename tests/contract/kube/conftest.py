@@ -29,6 +29,7 @@ from tests.parts.eventually import eventually
 MakeKube = Callable[[KubeSettings], AbstractAsyncContextManager[Kube]]
 IMPLEMENTATIONS: dict[str, Callable[[pytest.FixtureRequest], MakeKube]] = {
     "embedded": lambda request: _embedded(),
+    "http": lambda request: _real(request.getfixturevalue("embedded_cluster")),
     "real": lambda request: _real(request.getfixturevalue("kubernetes")),
 }
 

@@ -104,7 +104,7 @@ def _port_causes(port: Obj, path: str, *, named: bool) -> Iterator[Cause]:
     if named and not port.get("name"):
         yield faults.required(f"{path}.name")
     for field in ("port", "targetPort"):
-        value = port.get(field, port.get("port", 0))
+        value = port.get(field) or port.get("port", 0)  # a target of 0 is none, as Go clients send it
         if isinstance(value, int) and not 1 <= value <= 65535:
             yield faults.invalid(f"{path}.{field}", value, PORT_RANGE)
 

@@ -65,7 +65,10 @@ def _service(obj: Obj) -> Obj:
     if spec["type"] == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
     if spec.get("ports"):
-        spec["ports"] = [{"protocol": "TCP", "targetPort": port.get("port"), **port} for port in spec["ports"]]
+        spec["ports"] = [
+            {"protocol": "TCP", **port, "targetPort": port.get("targetPort") or port.get("port")}
+            for port in spec["ports"]
+        ]
     return {**obj, "spec": spec}
 
 

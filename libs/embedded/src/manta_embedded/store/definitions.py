@@ -81,6 +81,8 @@ def _served(spec: Obj, version: Obj, stored: str) -> Served:
         fields=tuple(one["jsonPath"].removeprefix(".") for one in version.get("selectableFields") or ()),
         conversions=None if version["name"] == stored else _conversions(spec["group"], version["name"], stored),
         custom=True,
+        names=names,
+        columns=tuple(version.get("additionalPrinterColumns") or ()),
     )
 
 

@@ -17,6 +17,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 GO_TYPES = {"integer": "int", "boolean": "bool", "object": "map", "array": "slice"}
 LEFT_ALONE = frozenset(("apiVersion", "kind", "managedFields"))
+TEXTS = frozenset(("", "string"))
 OBJECT_META = Shape(METADATA, {})
 
 
@@ -44,7 +45,8 @@ def _fit(served: Served, value: Any, shape: Shape, path: str) -> Any:
             inner = shape.field(name)
             if not shape.allows(name) or _is_left_out(child, inner):
                 continue
-            found[name] = child if name in LEFT_ALONE else _fit(served, child, inner, f"{path}.{name}")
+            is_plain = name in LEFT_ALONE or (type(child) is str and inner.type in TEXTS)  # as most are
+            found[name] = child if is_plain else _fit(served, child, inner, f"{path}.{name}")
         return found
     if isinstance(value, list):
         items = shape.items

@@ -40,6 +40,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     fields: tuple[str, ...] = ()
     conversions: Conversions | None = None
     custom: bool = False
+    names: Obj = msgspec.field(default_factory=dict)  # shortNames, categories, singular, as in a CRD
+    columns: tuple[Obj, ...] = ()  # additionalPrinterColumns, as in a CRD
 
     @property
     def qualified(self) -> str:
@@ -75,6 +77,10 @@ class Registry:
         if found is None:
             raise errors.kind_missing()
         return found
+
+    def at(self, group: str, version: str, plural: str) -> Served | None:
+        """What is served under a path."""
+        return self._by_path.get((group, version, plural))
 
     def by_name(self, api_version: str, kind: str) -> Served | None:
         """The kind that an object names, by its apiVersion and kind."""

@@ -61,6 +61,13 @@ class ManagedFields(Sequence[Obj]):
         self._depth = 0
         self._entries: list[Obj] | None = None
 
+    @classmethod
+    def written(cls, entries: Sequence[Obj]) -> "ManagedFields":
+        """What was written down before; it is worked out when it is needed."""
+        found = cls()
+        found._entries = list(entries)
+        return found
+
     def updated(self, update: Update) -> "ManagedFields":
         """The same after a change."""
         found = ManagedFields()
@@ -71,6 +78,8 @@ class ManagedFields(Sequence[Obj]):
 
     def managers(self) -> Managers:
         """Who holds what."""
+        if self._managers is None and self._before is None:
+            self._managers = read(self._entries or ())
         if self._managers is None:
             assert self._before is not None
             assert self._update is not None

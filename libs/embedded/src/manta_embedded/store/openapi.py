@@ -19,7 +19,14 @@ from manta_embedded.store.shapes import ANYTHING, Shape
 
 FILE = "kubernetes.json"
 PREFIX = "#/components/schemas/"
-KEPT = ("type", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
+KEPT = (
+    "type",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+    "x-kubernetes-patch-merge-key",
+    "x-kubernetes-patch-strategy",
+)
 OPEN = ("Quantity", "IntOrString", "RawExtension", "JSON", "FieldsV1")  # texts, numbers or anything
 ROOTS = {
     "": "Pod Service ConfigMap Secret ServiceAccount Namespace Node Event PersistentVolumeClaim ResourceQuota",

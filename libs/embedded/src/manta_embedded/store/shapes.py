@@ -27,7 +27,7 @@ class Shape:
     Shapes of parts are made when they are asked for, so that a schema may refer to itself.
     """
 
-    __slots__ = ("_definitions", "_fields", "_items", "_schema")
+    __slots__ = ("_definitions", "_fields", "_items", "_names", "_schema", "type")
 
     def __init__(self, schema: Schema, definitions: Mapping[str, Schema]) -> None:
         reference = schema.get("$ref")
@@ -35,6 +35,8 @@ class Shape:
         self._definitions = definitions
         self._fields: dict[str, Shape] = {}
         self._items: Shape | None = None
+        self._names = _closed_names(self._schema)
+        self.type: str = self._schema.get("type", "")  # that a value must have; empty where any will do
 
     def field(self, name: str) -> "Shape":
         """The shape of a field of a map."""
@@ -69,15 +71,20 @@ class Shape:
         """The fields by which the items of a list of type `map` are told apart."""
         return tuple(self._schema.get("x-kubernetes-list-map-keys", ()))
 
+    @property
+    def merge_key(self) -> str:
+        """The field by which a strategic merge patch tells items of a list apart; empty where it replaces the list."""
+        found: str = self._schema.get("x-kubernetes-patch-merge-key", "")
+        return found if "merge" in self.merge_strategy else ""
+
+    @property
+    def merge_strategy(self) -> tuple[str, ...]:
+        """How a strategic merge patch changes it: `merge`, `replace`, `retainKeys`."""
+        return tuple(self._schema.get("x-kubernetes-patch-strategy", "").split(","))
+
     def key_of(self, item: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """What tells an item of a list of type `map` apart; a key that is left out has its default."""
         return tuple((key, item.get(key, self.items.field(key).default)) for key in self.list_keys)
-
-    @property
-    def type(self) -> str:
-        """The JSON type that a value must have; empty where any will do."""
-        found: str = self._schema.get("type", "")
-        return found
 
     @property
     def is_free_map(self) -> bool:
@@ -97,17 +104,17 @@ class Shape:
 
     def allows(self, name: str) -> bool:
         """Whether a map may have this field; one without a schema may have any."""
-        schema = self._schema
-        return (
-            "properties" not in schema
-            or name in schema["properties"]
-            or bool(schema.get("additionalProperties"))
-            or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
-        )
+        return self._names is None or name in self._names
 
     def declares(self, name: str) -> bool:
         """Whether a field has a name in the schema; it is then a part of its map rather than an entry in it."""
         return name in self._schema.get("properties", ())
+
+
+def _closed_names(schema: Schema) -> Mapping[str, Any] | None:
+    """The fields that a map may have; None where it may have any."""
+    is_open = schema.get("additionalProperties") or schema.get("x-kubernetes-preserve-unknown-fields")
+    return None if is_open else schema.get("properties")
 
 
 ANYTHING = Shape({}, {})

@@ -1,7 +1,8 @@
 """A Kubernetes API in memory: objects, versions, watches. No threads, no clock and no chance but those given."""
 
+import contextlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from manta_common.clock import Clock
@@ -20,6 +21,7 @@ from manta_embedded.store.deletion import AT_ONCE, Deletion
 from manta_embedded.store.kinds import Registry, Served
 from manta_embedded.store.objects import Obj
 from manta_embedded.store.queries import EVERYTHING, Page, Query
+from manta_embedded.store.strategic import StrategicPatch
 from manta_embedded.store.writers import UNKNOWN, Writer
 from manta_embedded.store.writing import Writing
 
@@ -27,12 +29,13 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 FIRST_VERSION = 100  # so that there are versions from before the store's memory, as there are on any real server
 HISTORY = 10_000
 Listener = Callable[[Event], None]
+Saved = tuple[int, Iterable[tuple[tuple[str, str], Key, Obj]]]  # the version, and every object
 
 
 class Store:
     """All of one API. Objects that it hands out or is given are shared and never changed, by nobody."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  everything about a store is said once, here
         self,
         clock: Clock,
         rng: random.Random,
@@ -40,6 +43,7 @@ class Store:
         admissions: Sequence[Admission] = (),
         epoch: datetime = EPOCH,
         history: int = HISTORY,
+        saved: Saved | None = None,
     ) -> None:
         self.clock, self.rng = clock, rng
         self.registry = Registry(builtin_kinds())
@@ -53,8 +57,12 @@ class Store:
         self._writing = Writing(self, addresses)
         self.subscribe(addresses.note)
         self.subscribe(Definitions(self.registry).note)
-        for kind, obj in first_objects():
-            self.create(kind, obj["metadata"].get("namespace", ""), obj)
+        self._rehearsing = False
+        if saved is None:
+            for kind, obj in first_objects():
+                self.create(kind, obj["metadata"].get("namespace", ""), obj)
+        else:
+            self._restore(*saved)
         self.compact()
 
     def now(self) -> datetime:
@@ -106,7 +114,9 @@ class Store:
         made = self._writing.update(served, key, body, writer, subresource=subresource)
         return made if subresource == "scale" else served.shown(made)
 
-    def patch(self, kind: Kind, key: Key, patch: Patch, writer: Writer = UNKNOWN, *, subresource: str = "") -> Obj:
+    def patch(
+        self, kind: Kind, key: Key, patch: Patch | StrategicPatch, writer: Writer = UNKNOWN, *, subresource: str = ""
+    ) -> Obj:
         """Change an object, or the part that a subresource is; what became of it."""
         served = self.registry.find(kind)
         made = self._writing.patch(served, key, patch, writer, subresource=subresource)
@@ -120,6 +130,15 @@ class Store:
     def bind(self, key: Key, node: str) -> Obj:
         """Put a pod on a node, as a scheduler does; 409 when it is on one."""
         return self._writing.bind(self.registry.find(POD), key, node)
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Within it writes are checked and answered, and nothing comes of them (`dryRun`)."""
+        self._rehearsing = True
+        try:
+            yield
+        finally:
+            self._rehearsing = False
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have every commit told at once, in order; call the result to end it. A listener writes nothing."""
@@ -140,8 +159,16 @@ class Store:
             found = self._buckets[storage] = Bucket(self._capacity, self._floor)
         return found
 
+    def everything(self) -> Iterator[tuple[tuple[str, str], Key, Obj]]:
+        """Every object as it is stored, with its storage; nothing may be written while it is read."""
+        for storage, bucket in self._buckets.items():
+            for place, obj in bucket.all():
+                yield storage, Key(*place.split("/", 1)), obj
+
     def commit(self, served: Served, key: Key, old: Obj | None, new: Obj | None) -> Obj:
         """Store an object, or remove it when `new` is None, under the next version, and tell everyone."""
+        if self._rehearsing:
+            return new or old or {}
         self.version += 1
         happened: ChangeType = "DELETED" if new is None else "MODIFIED" if old else "ADDED"
         state = new or old
@@ -152,3 +179,11 @@ class Store:
         for listener in tuple(self._listeners.values()):
             listener(event)
         return state
+
+    def _restore(self, version: int, objects: Iterable[tuple[tuple[str, str], Key, Obj]]) -> None:
+        for storage, key, obj in objects:
+            event = Event("ADDED", storage, key, int(obj["metadata"]["resourceVersion"]), None, obj)
+            self.bucket(storage).commit(event)
+            for listener in tuple(self._listeners.values()):
+                listener(event)
+        self.version = max(version, FIRST_VERSION)

@@ -13,14 +13,19 @@ SCALE_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimest
 
 def check(served: Served, subresource: str) -> None:
     """The kind has this part; 404 when it has not."""
+    if not has(served, subresource):
+        raise errors.kind_missing()
+
+
+def has(served: Served, subresource: str) -> bool:
+    """Whether the kind has this part."""
     known = {
         "": True,
         "status": served.status,
         "scale": served.scale is not None,
         "finalize": served.storage == (NAMESPACE.group, NAMESPACE.plural),
     }
-    if not known.get(subresource):
-        raise errors.kind_missing()
+    return bool(known.get(subresource))
 
 
 def scale_of(served: Served, obj: Obj) -> Obj:

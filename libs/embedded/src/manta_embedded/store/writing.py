@@ -16,6 +16,7 @@ from manta_embedded.store import (
     grants,
     patching,
     prepare,
+    strategic,
     subresources,
     tracking,
     validation,
@@ -27,6 +28,8 @@ from manta_embedded.store.errors import Cause
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import EMPTY, Obj, metadata, with_metadata
 from manta_embedded.store.schema import faults
+from manta_embedded.store.shapes import ANYTHING, Shape
+from manta_embedded.store.strategic import StrategicPatch
 from manta_embedded.store.tracking import Write
 from manta_embedded.store.writers import Writer
 
@@ -69,7 +72,9 @@ class Writing:
         write = tracking.by_updater(served, writer, self._grants.time(), (old, given), subresource)
         return self._change(served, old, given, write)
 
-    def patch(self, served: Served, key: Key, patch: Patch, writer: Writer, *, subresource: str = "") -> Obj:
+    def patch(
+        self, served: Served, key: Key, patch: Patch | StrategicPatch, writer: Writer, *, subresource: str = ""
+    ) -> Obj:
         """Change an object, or a part of it."""
         subresources.check(served, subresource)
         if isinstance(patch, Apply):
@@ -77,8 +82,8 @@ class Writing:
         old = self._existing(served, key)
         shown = served.shown(old)
         if subresource == "scale":
-            return self._rescale(served, old, _patched(subresources.scale_of(served, shown), patch), writer)
-        new = _patched(shown, patch)
+            return self._rescale(served, old, _patched(subresources.scale_of(served, shown), patch, ANYTHING), writer)
+        new = _patched(shown, patch, served.shape)
         given = prepare.typed(served, new)
         write = tracking.by_updater(served, writer, self._grants.time(), (old, given), subresource)
         return self._change(served, old, given, write)
@@ -175,7 +180,9 @@ class Writing:
             raise errors.invalid(served, name, causes)
 
 
-def _patched(shown: Obj, patch: JsonPatch | MergePatch) -> Any:
+def _patched(shown: Obj, patch: JsonPatch | MergePatch | StrategicPatch, shape: Shape) -> Any:
+    if isinstance(patch, StrategicPatch):
+        return strategic.merged(shown, patch.body, shape)
     if isinstance(patch, JsonPatch):
         return patching.apply_operations(shown, patch.operations)
     return patching.merge(shown, patch.body)
