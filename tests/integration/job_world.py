@@ -27,23 +27,11 @@ NOWHERE = {
 Json = dict[str, Any]
 
 
-class JobWorld:
-    """A namespace whose RayJobs are looked after; every cluster's dashboard is at `dashboard`."""
+class Jobs:
+    """The RayJobs, and what belongs to them, of one namespace."""
 
-    def __init__(self, plane: ControlPlane, namespace: str, dashboard: str, folder: pathlib.Path) -> None:
-        self.plane, self.namespace, self.port = plane, namespace, free_port()
-        command = [MANTA, "up", "--kubeconfig", str(plane.kubeconfig), "--watch-namespaces", namespace]
-        command += ["--http", f"127.0.0.1:{self.port}", "--data", str(folder), "--feature-gates", "RayCronJob=true"]
-        settings = {
-            "MANTA_DASHBOARD_GATEWAY_REACH": dashboard.removeprefix("http://"),
-            "MANTA_JOB_RECONCILER_DELAY_RETRIES": "false",
-        }
-        self.process = Process("manta up", command, folder / "up.log", environment=settings)
-        self.process.start()
-
-    def end(self) -> None:
-        """Stop the services."""
-        self.process.kill()
+    def __init__(self, plane: ControlPlane, namespace: str) -> None:
+        self.plane, self.namespace = plane, namespace
 
     def path(self, plural: str, name: str = "") -> str:
         """Where objects of a kind are."""
@@ -117,6 +105,26 @@ class JobWorld:
         """Say what a kubelet would say."""
         path = f"{self.path('pods', pod['metadata']['name'])}/status"
         self.plane.request("PATCH", path, {"status": status}, "application/merge-patch+json")
+
+
+class JobWorld(Jobs):
+    """A namespace whose RayJobs are looked after; every cluster's dashboard is at `dashboard`."""
+
+    def __init__(self, plane: ControlPlane, namespace: str, dashboard: str, folder: pathlib.Path) -> None:
+        super().__init__(plane, namespace)
+        self.port = free_port()
+        command = [MANTA, "up", "--kubeconfig", str(plane.kubeconfig), "--watch-namespaces", namespace]
+        command += ["--http", f"127.0.0.1:{self.port}", "--data", str(folder), "--feature-gates", "RayCronJob=true"]
+        settings = {
+            "MANTA_DASHBOARD_GATEWAY_REACH": dashboard.removeprefix("http://"),
+            "MANTA_JOB_RECONCILER_DELAY_RETRIES": "false",
+        }
+        self.process = Process("manta up", command, folder / "up.log", environment=settings)
+        self.process.start()
+
+    def end(self) -> None:
+        """Stop the services."""
+        self.process.kill()
 
     def metrics(self) -> str:
         """What the services measure."""

@@ -1,5 +1,6 @@
 """A real Kubernetes control plane for the tests: etcd, kube-apiserver, controller manager, scheduler and kwok nodes."""
 
+import json
 import os
 import pathlib
 import secrets
@@ -10,6 +11,7 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tests.parts.audit import POLICY
 from tests.parts.cluster import ApiError, Cluster, given_cluster, k3s_cluster
 from tests.parts.fault_proxy import FaultProxy
 from tests.parts.kubeconfig import write_kubeconfig
@@ -39,6 +41,7 @@ class ControlPlane(Cluster):
     def __init__(self, folder: pathlib.Path, *, address: str = "127.0.0.1") -> None:
         folder.mkdir(parents=True)
         self.folder, self.address = folder, address
+        self.audit_log = folder / "audit.log"
         self.port, self.etcd_port = free_port(), free_port()
         self.tokens = {user: secrets.token_hex(16) for user in self.users}
         self.authority = trustme.CA()
@@ -146,6 +149,7 @@ class ControlPlane(Cluster):
         (self.folder / "accounts.pem").write_bytes(text)
         rows = (f'{self.tokens[user]},{user},{user},"{group}"\n' for user, group in self.users.items())
         (self.folder / "tokens.csv").write_text("".join(rows))
+        (self.folder / "audit.json").write_text(json.dumps(POLICY))
 
     def _etcd_flags(self) -> list[str]:
         client, peer = f"http://{self.address}:{self.etcd_port}", f"http://{self.address}:{free_port()}"
@@ -174,6 +178,8 @@ class ControlPlane(Cluster):
             f"--service-account-key-file={self.folder}/accounts.pem",
             f"--service-cluster-ip-range={SERVICE_NETWORK}",
             "--allow-privileged=true",
+            f"--audit-policy-file={self.folder}/audit.json",
+            f"--audit-log-path={self.audit_log}",
             *self._node_flags(),
         ]
 

@@ -56,10 +56,9 @@ class EmbeddedCluster(Cluster):
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._serve())
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001  whoever started the thread is told of it
             self._failure = error
-            self._started.set()
-            raise
+        self._started.set()
 
     async def _serve(self) -> None:
         async with serve(self._settings, node=self._node) as self.api:

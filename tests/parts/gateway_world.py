@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -15,8 +15,10 @@ from manta_common.api.core import Service, ServicePort, ServiceSpec
 from manta_common.api.labels import CLUSTER, HEAD, NODE_TYPE
 from manta_common.api.meta import Condition, ObjectMeta
 from manta_common.api.raycluster import HeadInfo, RayCluster, RayClusterSpec, RayClusterStatus, empty_spec
+from manta_common.api.raygroups import HeadGroupSpec
 from manta_common.api.rayjob import RayJob, RayJobStatus
 from manta_common.api.rayoptions import AuthOptions
+from manta_common.api.rayservice import RayService, RayServiceSpec, RayServiceStatus, RayServiceStatuses
 from manta_common.bus.channel import Channel, State
 from manta_common.bus.protocol import Bus
 from manta_common.clock import SystemClock
@@ -46,7 +48,9 @@ CHANNELS: dict[str, Channel[Any]] = {
     "raycluster": Channel("raycluster", RayCluster),
     "service": Channel("service", Service),
     "rayjob": Channel("rayjob", RayJob),
+    "rayservice": Channel("rayservice", RayService),
 }
+SERVES = {"ray.io/originated-from-crd": "RayService"}
 T = TypeVar("T")
 
 
@@ -87,7 +91,8 @@ class World:
             spec = msgspec.structs.replace(spec, auth_options=options["auth"])
         if options.get("labels"):
             meta = msgspec.structs.replace(meta, labels=options["labels"])
-        status = RayClusterStatus(head=HeadInfo(pod_ip=parts.hostname or ""), conditions=_ready(options))
+        head = HeadInfo(pod_ip=parts.hostname or "", pod_name=f"{name}-head")
+        status = RayClusterStatus(head=head, conditions=_ready(options))
         cluster = RayCluster(metadata=meta, spec=options.get("spec", spec), status=status)
         await self.put("service", _service(name, parts.port or 80), root=Key(NAMESPACE, name))
         return await self.put("raycluster", cluster, root=options.get("root", Key(NAMESPACE, name)))
@@ -104,11 +109,28 @@ class World:
         )
         return await self.put("rayjob", RayJob(metadata=meta, status=status), root=Key(NAMESPACE, name))
 
+    async def serving(self, name: str, url: str, **options: Any) -> RayCluster:
+        """A cluster of a RayService: its dashboard is at this URL, and so is the proxy, if no other is given."""
+        port = urlsplit(options.get("proxy", url)).port
+        container = {"name": "ray-head", "ports": [{"name": "serve", "containerPort": port}]}
+        template = msgspec.Raw(msgspec.json.encode({"spec": {"containers": [container]}}))
+        spec = spec_with(head_group_spec=HeadGroupSpec(template=template), auth_options=options.pop("auth", None))
+        options = {"labels": SERVES, "ready_at": ago(60), "spec": spec} | options
+        return await self.cluster(name, url, **options)
+
+    async def service(self, name: str, active: str, config: str = "", **options: Any) -> RayService:
+        """A RayService that serves with a cluster."""
+        meta = ObjectMeta(name=name, namespace=NAMESPACE, uid=f"{name}-uid")
+        serving = RayServiceStatus(ray_cluster_name=active, target_capacity=options.get("capacity"))
+        status = RayServiceStatuses(active_service_status=serving)
+        spec = RayServiceSpec(serve_config_v2=config, ray_cluster_config=empty_spec())
+        return await self.put("rayservice", RayService(metadata=meta, spec=spec, status=status), root=meta_key(meta))
+
     async def put(self, word: str, thing: T, *, root: Key) -> T:
         """Publish an object in the partition of its root."""
         self._version += 1
         meta: ObjectMeta = getattr(thing, "metadata")  # noqa: B009  every object has it
-        key = Key(meta.namespace, meta.name)
+        key = meta_key(meta)
         state = State(key=key, uid=meta.uid, version=str(self._version), object=thing)
         await self.bus.publish(CHANNELS[word].subject(_partition(root), key), CHANNELS[word].encode(state))
         return thing
@@ -147,6 +169,15 @@ class World:
 
         return await eventually(f"{job} is {status} {trouble}", find, limit_seconds=LIMIT_SECONDS)
 
+    async def served(self, cluster: str, what: str, fits: Callable[[ServeReport], bool]) -> ServeReport:
+        """What is said of a cluster's applications once it fits."""
+
+        async def find() -> ServeReport | None:
+            found = await self.serve_report(cluster)
+            return found if found and fits(found) else None
+
+        return await eventually(f"{cluster}: {what}", find, limit_seconds=LIMIT_SECONDS)
+
     @asynccontextmanager
     async def gateway(self, bus: Bus | None = None, **changes: Any) -> AsyncIterator[Gateway]:
         """A replica that polls quickly, until the block ends."""
@@ -181,6 +212,11 @@ async def _works(gateway: Gateway) -> bool | None:
     return True if gateway.answering and gateway.plane.owner.held else None
 
 
+def meta_key(meta: ObjectMeta) -> Key:
+    """Whose metadata it is."""
+    return Key(meta.namespace, meta.name)
+
+
 def token_auth(name: str = "") -> AuthOptions:
     """A cluster that wants a token."""
     return AuthOptions(mode="token", secret_name=name or None)
@@ -209,7 +245,8 @@ def _ready(options: dict[str, Any]) -> tuple[Condition, ...]:
     ready_at = options.get("ready_at")
     if ready_at is None:
         return ()
-    return (Condition(type="HeadPodReady", status="True", last_transition_time=ready_at, reason="Ready", message=""),)
+    ready = Condition(type="HeadPodReady", status="True", last_transition_time=ready_at, reason="Ready", message="")
+    return (ready if options.get("ready", True) else msgspec.structs.replace(ready, status="False"),)
 
 
 def _partition(root: Key) -> int:

@@ -35,7 +35,9 @@ class StubDashboard:
         self.jobs: dict[str, Job] = {}
         self.scripts: dict[str, JobScript] = {}
         self.serve_config: dict[str, Any] | None = None
+        self.deployed_at = 0.0
         self.application_status: dict[str, str] = {}
+        self.proxy_code = 200  # what Serve's proxy says of itself, once Serve runs
         self._last_calls: collections.deque[str] = collections.deque(maxlen=REMEMBERED_CALLS)
         self._faults: list[tuple[Fault, str | None, str | None]] = []
         self._loop = asyncio.new_event_loop()
@@ -91,9 +93,11 @@ class StubDashboard:
         return names
 
     def forget(self, submission_id: str | None = None) -> None:
-        """Forget a job, or all of them, as a head that was restarted without external storage."""
+        """Forget a job, or all of them and Serve, as a head that was restarted without external storage."""
         for name in [submission_id] if submission_id else list(self.jobs):
             self.jobs.pop(name, None)
+        if submission_id is None:
+            self.serve_config = None
 
     async def _listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         application = web.Application(middlewares=[self._counted, self._faulty, self._authenticated])
@@ -115,6 +119,7 @@ class StubDashboard:
             web.get("/api/jobs/{id}/logs", self._logs),
             web.get("/api/serve/applications/", self._get_applications),
             web.put("/api/serve/applications/", self._put_applications),
+            web.get("/-/healthz", self._health),  # of the proxy, which listens on another port as a rule
         ]
 
     @web.middleware
@@ -209,8 +214,21 @@ class StubDashboard:
         return web.json_response({"logs": self._job(request).logs()})
 
     async def _put_applications(self, request: web.Request) -> web.Response:
-        self.serve_config = await request.json()
+        config = await request.json()
+        for number, application in enumerate(config.get("applications") or []):
+            if "import_path" not in application:  # Ray shows what its validation found
+                place = f"applications.{number}.import_path"
+                text = (
+                    f"1 validation error for ServeDeploySchema\n{place}\n  Field required\n    For further information"
+                )
+                return web.Response(status=400, text=text)
+        self.serve_config, self.deployed_at = config, time.time()
         return web.Response()
+
+    async def _health(self, request: web.Request) -> web.Response:
+        if self.serve_config is None:
+            return web.Response(status=503, text="Serve does not run")
+        return web.Response(status=self.proxy_code, text="success" if self.proxy_code == 200 else "unhealthy")
 
     async def _get_applications(self, request: web.Request) -> web.Response:
         config = self.serve_config or {}
@@ -232,10 +250,13 @@ class StubDashboard:
             "docs_path": None,
             "status": self.application_status.get(name, "RUNNING"),
             "message": "",
-            "last_deployed_time_s": time.time(),
+            "last_deployed_time_s": self.deployed_at,
             "deployed_app_config": config,
             "source": "declarative",
-            "deployments": {},
+            "deployments": {
+                one["name"]: {"name": one["name"], "status": "HEALTHY", "message": ""}
+                for one in config.get("deployments") or []
+            },
         }
 
     def _job(self, request: web.Request) -> Job:

@@ -76,7 +76,7 @@ TOOLS = {
         _kubernetes("kubectl", "test"),
         Tool("etcd", "etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3", "test"),
         Tool("kwok", "kwok", "sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok", "test", KWOK_FLAGS, ("kustomize/stage",)),
-        Tool("helm", "helm", "helm.sh/helm/v3/cmd/helm", "helm.sh/helm/v3", "ship", HELM_FLAGS),
+        Tool("helm", "helm", "helm.sh/helm/v3/cmd/helm", "helm.sh/helm/v3", "test", HELM_FLAGS),
         Tool(
             "kuberay",
             "kuberay",
@@ -90,7 +90,7 @@ TOOLS = {
         Tool("coredns", "coredns", "github.com/coredns/coredns", "github.com/coredns/coredns", "node"),
     )
 }
-LEVELS = ("test", "node", "ship")
+LEVELS = ("test", "node")
 
 
 def needed_for(level: str) -> list[Tool]:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import yaml
 
-# `RayJob status.conditions`, `RayCluster status.conditions[type=PodsFailing]`, `Event Normal Created* RayJob *`
+# `RayJob status.conditions`, `RayCluster status.conditions[type=PodsFailing]` or a field of it behind a dot,
+# `Event Normal Created* RayJob *`
 _PLACE = re.compile(r"^([A-Z][A-Za-z]+) (.+)$")
 _CHOSEN = re.compile(r"^(.*)\[([^=\]]+)=([^\]]+)\]$")
 
@@ -63,7 +64,11 @@ def _remove_path(value: Any, path: list[str]) -> None:
     chosen = _CHOSEN.match(name)
     if not isinstance(value, dict):
         return
-    if chosen and isinstance(value.get(chosen[1]), list):
+    if chosen and rest:
+        for item in value.get(chosen[1]) or ():
+            if str(item.get(chosen[2])) == chosen[3]:
+                _remove_path(item, rest)
+    elif chosen and isinstance(value.get(chosen[1]), list):
         kept = [item for item in value[chosen[1]] if str(item.get(chosen[2])) != chosen[3]]
         value[chosen[1]] = kept
     elif rest:

@@ -13,6 +13,7 @@ from manta_common.errors import AlreadyExists, Conflict, NotFound
 from tests.contract.gateway.conftest import CLUSTER, StubHead
 from tests.parts.gateway_world import World, token_auth
 from tests.parts.nats import Nats
+from tests.parts.ports import free_ports
 from tests.parts.ray import LocalRay
 
 
@@ -112,6 +113,21 @@ async def test_a_token_that_is_not_taken_and_then_is(world: World, head: StubHea
     assert "403" in refused.trouble.message
     world.secrets.put("other", "2", auth_token=head.token or "")
     await world.said(name, trouble="not_found")
+
+
+async def test_serve_is_asked_with_the_token_and_its_proxy_on_its_own(world: World, head: StubHead | LocalRay) -> None:
+    [closed] = free_ports(1)
+    world.secrets.put("served", "1", auth_token="wrong-wrong-wrong-wrong")
+    await world.serving("served", head.dashboard_url, proxy=f"http://127.0.0.1:{closed}", auth=token_auth("served"))
+    refused = await world.served("served", "is refused", lambda one: one.trouble is not None)
+    assert refused.trouble
+    assert (refused.trouble.kind, refused.applications, refused.cluster_uid) == ("unauthorised", {}, "served-uid")
+    assert refused.proxy
+    assert (refused.proxy.healthy, refused.proxy.address) == (False, f"127.0.0.1:{closed}")
+    world.secrets.put("served", "2", auth_token=head.token or "")
+    let_in = await world.served("served", "is let in", lambda one: one.trouble != refused.trouble)
+    assert let_in.trouble is None or let_in.trouble.kind == "unreachable"  # a Ray without Serve says so with an error
+    assert let_in.proxy == refused.proxy
 
 
 async def test_a_head_that_goes_and_comes_back_without_its_jobs(world: World, head: StubHead | LocalRay) -> None:

@@ -121,6 +121,17 @@ async def test_a_pod_is_created_awaited_and_told(stage: Stage) -> None:
     assert stage.told == ["CreatedHeadPod"]
 
 
+async def test_many_pods_are_one_line_of_the_log(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    body = stage.head().body
+    bodies = [{**body, "metadata": {**body["metadata"], "name": f"pod-{number}"}} for number in range(12)]
+    await stage.carry_out([msgspec.structs.replace(stage.head(), body=body) for body in bodies])
+    [line] = [record.__dict__ for record in caplog.records if record.message == "actions were carried out"]
+    assert (line["action"], line["count"]) == ("CreatePod", 12)
+    assert line["objects"].startswith("pod-0, pod-1, ")
+    assert line["objects"].endswith("pod-9, ...")
+
+
 async def test_a_pod_that_is_there_already_counts_if_it_is_the_same(stage: Stage) -> None:
     await stage.carry_out([stage.head()])
     await stage.carry_out([stage.head()])

@@ -67,3 +67,25 @@ def test_setbacks_are_counted_until_there_was_calm() -> None:
         if minutes == 1:
             assert known.memory().setbacks["slot"].count == 2
     assert known.memory().setbacks["slot"] == Setback(1, NOW + timedelta(minutes=30))
+
+
+def test_a_cluster_that_was_looked_at_rests_unless_it_changes() -> None:
+    known = memories(Time()).of("a", OF)
+    assert known.rest_seconds(OF, 0) == 0
+    known.rest(OF, until=2)
+    assert known.rest_seconds(OF, 0.5) == 1.5
+    assert known.rest_seconds(OF, 3) == 0
+    assert known.rest_seconds(cluster(), 0.5) == 0
+
+
+def test_a_verdict_counts_for_the_very_state_that_it_was_given_on() -> None:
+    known, asked = memories(Time()).of("a", OF), list[str]()
+
+    def judge(verdict: str) -> str:
+        asked.append(verdict)
+        return verdict
+
+    assert known.judged(OF, lambda: judge("first")) == "first"
+    assert known.judged(OF, lambda: judge("again")) == "first"
+    assert known.judged(cluster(), lambda: judge("another state")) == "another state"
+    assert asked == ["first", "another state"]

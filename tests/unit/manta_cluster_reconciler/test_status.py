@@ -1,6 +1,6 @@
 """The status tells what there is, and is written only when something that readers care for has changed."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -10,8 +10,10 @@ from manta_cluster_reconciler import status
 from manta_cluster_reconciler.conditions import Failure
 from manta_cluster_reconciler.observed import Observed, observed
 from manta_cluster_reconciler.policies.refusals import Refusal
+from manta_common.api.core import Pod
 from manta_common.api.meta import Condition
-from manta_common.api.raycluster import HeadInfo, RayClusterStatus
+from manta_common.api.raycluster import HeadInfo, RayCluster, RayClusterStatus
+from manta_common.ray import sums
 from tests.examples.example import Json
 from tests.unit.manta_cluster_reconciler.scenes import (
     NOW,
@@ -155,13 +157,42 @@ def test_what_is_worth_a_write(change: dict[str, Any], differs: bool) -> None:
         pytest.param({"conditions": true_conditions("ReplicaFailure")}, False, id="not a failure"),
     ],
 )
-def test_what_is_written_at_most_once_a_second(change: dict[str, Any], waits: bool) -> None:
+def test_what_is_written_now_and_then_only(change: dict[str, Any], waits: bool) -> None:
     before = RayClusterStatus(last_update_time=NOW)
-    after = msgspec.structs.replace(before, **change)
-    assert status.due_at(before, after, NOW) == (NOW + timedelta(seconds=1) if waits else NOW)
+    observed, after = scene(with_status(before)), msgspec.structs.replace(before, **change)
+    assert status.due_at(observed, after, NOW) == (NOW + timedelta(seconds=5) if waits else NOW)
     later = NOW + timedelta(seconds=5)
-    assert status.due_at(before, after, later) == later
-    assert status.due_at(RayClusterStatus(), after, NOW) == NOW
+    assert status.due_at(observed, after, later) == later
+
+
+@pytest.mark.parametrize(
+    ("change", "waits"),
+    [
+        pytest.param({"desired_worker_replicas": 3}, True, id="what is wanted"),
+        pytest.param({"conditions": true_conditions("HeadPodReady")}, True, id="that the head is ready"),
+        pytest.param({"state": "ready"}, False, id="not that all is ready"),
+        pytest.param({"conditions": true_conditions("ReplicaFailure")}, False, id="not a failure"),
+    ],
+)
+def test_a_cluster_that_is_ready_soon_is_told_of_once(change: dict[str, Any], waits: bool) -> None:
+    of, after = with_status(RayClusterStatus()), RayClusterStatus(**change)
+    observed = scene(of, made(head(of), NOW))
+    second = NOW + timedelta(seconds=1)
+    assert status.due_at(observed, after, second) == (NOW + timedelta(seconds=5) if waits else second)
+    later = NOW + timedelta(seconds=6)
+    assert status.due_at(observed, after, later) == later
+
+
+def test_a_cluster_without_pods_is_told_of_at_once() -> None:
+    assert status.due_at(scene(with_status(RayClusterStatus())), RayClusterStatus(), NOW) == NOW
+
+
+def with_status(status_: RayClusterStatus) -> RayCluster:
+    return msgspec.structs.replace(cluster(), status=status_)
+
+
+def made(pod: Pod, at: datetime) -> Pod:
+    return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, creation_timestamp=at))
 
 
 def test_a_patch_removes_what_is_gone_and_names_its_version() -> None:
@@ -192,3 +223,13 @@ def test_the_first_time_that_all_pods_are_ready_is_noticed() -> None:
     after = told(scene(of, head(of), worker(of, 0)))
     assert status.became_provisioned(of.status, after)
     assert not status.became_provisioned(after, after)
+
+
+def test_the_sums_are_added_when_the_status_is_written() -> None:
+    of = cluster()
+    after = told(scene(of, head(of), worker(of, 0)))
+    whole = status.totalled(after, of.spec)
+    totals = sums.resource_totals(of.spec)
+    assert (whole.desired_cpu, whole.desired_memory) == (totals.cpu, totals.memory)
+    assert (whole.desired_gpu, whole.desired_tpu) == (totals.gpu, totals.tpu)
+    assert not status.differs(after, whole)

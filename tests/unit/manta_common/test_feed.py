@@ -254,3 +254,27 @@ def test_the_listener_can_ask_what_caused_a_change_but_not_what_caused_a_reading
     scene.take(msgspec.structs.replace(toy("a", "y", version=2), headers=headers))
     assert scene.ear.causes == [{}, headers]
     assert scene.feed.cause == {}
+
+
+def test_what_a_service_keeps_the_same_of_is_seen_but_no_change() -> None:
+    scene = Scene()
+    scene.take(toy("a", "x"), fresh=True)
+    scene.take(toy("a", "x", version=2), toy("a", "y", version=3), toy("a", "y", version=4, partition=4))
+    assert scene.ear.changes == [("a", None, "x"), ("a", "x", "y"), ("a", "y", "y")], "another partition is a change"
+    assert [seen.version for seen in scene.ear.seen] == [1, 2, 3, 4]
+
+
+def test_another_object_of_the_same_looks_is_a_change() -> None:
+    scene = Scene()
+    scene.take(toy("a", "x"), fresh=True)
+    state = State(key=Key("n", "a"), uid="another", version="2", object=Toy("x"))
+    scene.take(message("a", TOYS.channel.encode(state)))
+    assert scene.ear.changes == [("a", None, "x"), ("a", "x", "x")]
+
+
+def test_where_versions_are_read_a_new_one_is_a_change() -> None:
+    source, ear = Source("toy", Toy, by_version=True), Ear()
+    ear.feed = Feed(None, [], [source], ear)  # type: ignore[arg-type]
+    for version in (1, 2):
+        ear.feed.take(Batch(messages=(toy("a", "x", version=version),), fresh=version == 1, caught_up=True))
+    assert ear.changes == [("a", None, "x"), ("a", "x", "x")]

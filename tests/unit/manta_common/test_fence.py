@@ -184,3 +184,20 @@ def test_a_deletion_whose_news_came_before_its_answer_is_not_awaited(shown: Seen
     scene.shown = shown
     scene.fence.deleted(OWNER, POD, CHILD, uid="u")
     assert scene.is_open() == passes
+
+
+def test_a_key_is_held_until_its_oldest_write_is_overdue_or_all_are_seen() -> None:
+    scene = Scene()
+    assert scene.fence.held_seconds(OWNER) is None
+    scene.fence.wrote(OWNER, POD, CHILD, uid="u", version="5")
+    scene.time = 4
+    scene.fence.wrote(OWNER, SERVICE, CHILD, uid="s", version="6")
+    assert scene.fence.held_seconds(OWNER) == PATIENCE_SECONDS - 4
+    scene.time = PATIENCE_SECONDS
+    assert scene.fence.held_seconds(OWNER) is None
+    assert scene.fence.is_overdue(OWNER)
+    scene.fence.saw(seen(5))
+    assert scene.fence.held_seconds(OWNER) == 4
+    scene.fence.saw(seen(6, kind="service"))
+    assert scene.fence.held_seconds(OWNER) is None
+    assert not scene.fence.is_overdue(OWNER)

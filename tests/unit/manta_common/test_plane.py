@@ -5,8 +5,8 @@ import contextlib
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
 
 import pytest
 
@@ -58,7 +58,7 @@ class Scene:
     """Planes on one bus in memory."""
 
     def __init__(self) -> None:
-        self.world = SimulatedNats(LoopClock())
+        self.world, self.now = SimulatedNats(LoopClock()), datetime(2026, 1, 1, tzinfo=UTC)
         self.registry, self.kept = Registry("toys"), Kept()
         self.bus = SimulatedBus(self.world)
         self.shelf = Shelf(self.bus, self.kept.tracing)
@@ -66,7 +66,7 @@ class Scene:
     def plane(self, service: Toys, *, wide: Wide | None = WIDE, bus: SimulatedBus | None = None) -> Plane:
         means = Means(
             bus=bus or SimulatedBus(self.world),
-            now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
+            now=lambda: self.now,
             clock=LoopClock(),
             chance=random.Random(self.world.chance.random()),
             metrics=self.registry,
@@ -298,5 +298,40 @@ def test_two_planes_of_one_process_are_told_apart() -> None:
                 assert scene.number("manta_partitions_owned", worker=name) == PARTITIONS
                 assert scene.number("manta_feed_messages_total", worker=name, kind="toy") == 1
                 assert scene.number("manta_passes_total", worker=name, outcome="done") == 1
+
+    run(play())
+
+
+def test_what_was_made_after_its_partition_became_ours_is_trusted() -> None:
+    async def play() -> None:
+        scene = Scene()
+        plane = scene.plane(Toys(), wide=None)
+        async with running(plane):
+            begun, item = datetime(2026, 1, 1, tzinfo=UTC), Item(1, Key("n", "bear"))
+            for made_at in (None, begun, begun + timedelta(seconds=5)):
+                plane.trust_if_new(item, made_at)
+                assert not plane.fence.is_verified(item)
+            plane.trust_if_new(item, begun + timedelta(seconds=6))
+            assert plane.fence.is_verified(item)
+        plane.trust_if_new(Item(PARTITIONS + 1, item.key), begun + timedelta(days=1))
+        assert not plane.fence.is_verified(Item(PARTITIONS + 1, item.key))
+
+    run(play())
+
+
+@pytest.mark.parametrize("partition", [1, "*"])
+def test_after_a_view_was_read_anew_nothing_older_is_trusted(partition: Literal["*"] | int) -> None:
+    async def play() -> None:
+        scene = Scene()
+        plane = scene.plane(Toys(), wide=None)
+        async with running(plane):
+            begun, item = datetime(2026, 1, 1, tzinfo=UTC), Item(1, Key("n", "bear"))
+            plane.trust_if_new(item, begun + timedelta(seconds=6))
+            scene.now = begun + timedelta(minutes=1)
+            plane.doubt(partition)
+            plane.trust_if_new(item, begun + timedelta(seconds=6))
+            assert not plane.fence.is_verified(item)
+            plane.trust_if_new(item, scene.now + timedelta(seconds=6))
+            assert plane.fence.is_verified(item)
 
     run(play())

@@ -7,10 +7,22 @@ import msgspec
 import pytest
 
 from manta_common.api.core import StatusCondition
+from manta_common.api.raycluster import HeadInfo
 from manta_common.keys import Key
 from manta_common.store import Held
-from manta_dashboard_gateway.follow import Followed, FollowedJob, followed, is_followed
-from manta_dashboard_gateway.seen import Cluster, ClusterStatus, Job, JobSpec, JobStatus, Meta
+from manta_dashboard_gateway.follow import Followed, FollowedJob, Serving, followed, is_followed
+from manta_dashboard_gateway.seen import (
+    Cluster,
+    ClusterStatus,
+    Job,
+    JobSpec,
+    JobStatus,
+    Meta,
+    RayService,
+    RayServiceCluster,
+    RayServiceSpec,
+    RayServiceStatus,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STATUS = JobStatus(
@@ -27,11 +39,18 @@ def held(found: Job, partition: int = 0) -> Held[Job]:
     return Held(found.metadata.key, found.metadata.uid, 1, found, partition)
 
 
-def cluster(*, labels: dict[str, str] | None = None, ready_at: datetime | None = None, **meta: Any) -> Cluster:
-    ready = StatusCondition(type="HeadPodReady", status="True", last_transition_time=ready_at)
+def cluster(
+    *,
+    labels: dict[str, str] | None = None,
+    ready_at: datetime | None = None,
+    ready: str = "True",
+    pod_ip: str = "",
+    **meta: Any,
+) -> Cluster:
+    condition = StatusCondition(type="HeadPodReady", status=ready, last_transition_time=ready_at)
     return Cluster(
         metadata=Meta(name="ray", namespace="team", uid="u", labels=labels or {}, **meta),
-        status=ClusterStatus(conditions=(ready,) if ready_at else ()),
+        status=ClusterStatus(conditions=(condition,) if ready_at else (), head=HeadInfo(pod_ip=pod_ip)),
     )
 
 
@@ -90,14 +109,36 @@ def test_it_is_new_for_a_while(found: Followed, new_until: datetime | None) -> N
     assert found.new_until == new_until
 
 
+SERVES = {"ray.io/originated-from-crd": "RayService"}
+
+
 @pytest.mark.parametrize(
     ("found", "serve"),
     [
-        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayService"}, ready_at=NOW), True, id="ready"),
-        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayService"}), False, id="no head yet"),
-        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayJob"}, ready_at=NOW), False, id="a RayJob's"),
-        pytest.param(cluster(ready_at=NOW), False, id="a cluster of its own"),
+        pytest.param(cluster(labels=SERVES, ready_at=NOW), Serving(ready=True), id="ready"),
+        pytest.param(cluster(labels=SERVES), None, id="no head yet"),
+        pytest.param(cluster(labels=SERVES, pod_ip="10.0.0.7"), Serving(ready=True), id="a head without conditions"),
+        pytest.param(
+            cluster(labels=SERVES, pod_ip="10.0.0.7", ready_at=NOW, ready="False"),
+            Serving(ready=False),
+            id="a head that is not ready (any more)",
+        ),
+        pytest.param(cluster(labels={"ray.io/originated-from-crd": "RayJob"}, ready_at=NOW), None, id="a RayJob's"),
+        pytest.param(cluster(ready_at=NOW), None, id="a cluster of its own"),
+        pytest.param(cluster(labels=SERVES, ready_at=NOW, deletion_timestamp=NOW), None, id="one that goes"),
     ],
 )
-def test_the_applications_of_a_rayservice_are_followed(found: Cluster, serve: bool) -> None:
-    assert bool(followed(found, [])) is serve
+def test_the_applications_of_a_rayservice_are_followed(found: Cluster, serve: Serving | None) -> None:
+    assert followed(found, []).serve == serve
+
+
+def test_what_its_rayservice_wants_is_known() -> None:
+    status = RayServiceStatus(
+        active_service_status=RayServiceCluster(ray_cluster_name="old", target_capacity=80),
+        pending_service_status=RayServiceCluster(ray_cluster_name="ray", target_capacity=20),
+    )
+    spec = RayServiceSpec(serve_config_v2="applications: []", exclude_head_pod_from_serve_svc=True)
+    service = RayService(metadata=Meta(name="service", namespace="team"), spec=spec, status=status)
+    assert [*service.clusters] == [Key("team", "old"), Key("team", "ray")]
+    found = followed(cluster(labels=SERVES, ready_at=NOW), [], [service])
+    assert found.serve == Serving(ready=True, proxy=False, config="applications: []", capacity=20)

@@ -244,25 +244,6 @@ async def test_a_dashboard_that_moved_is_asked_where_it_is(
     await world.said("job", status="RUNNING")
 
 
-async def test_the_applications_of_a_rayservice(world: World, gateway: Gateway, stub_dashboard: StubDashboard) -> None:
-    stub_dashboard.serve_config = {"applications": [{"name": "a"}, {"name": "b"}], "target_capacity": 40}
-    stub_dashboard.application_status["b"] = "DEPLOYING"
-    labels = {"ray.io/originated-from-crd": "RayService"}
-    await world.cluster("ray", stub_dashboard.dashboard_url, labels=labels, ready_at=ago(60))
-
-    async def said() -> dict[str, str] | None:
-        found = await world.serve_report("ray")
-        return {name: one.status for name, one in found.applications.items()} if found else None
-
-    assert await eventually("serve", said, limit_seconds=LIMIT_SECONDS) == {"a": "RUNNING", "b": "DEPLOYING"}
-    stub_dashboard.application_status["b"] = "RUNNING"
-
-    async def running() -> bool | None:
-        return True if await said() == {"a": "RUNNING", "b": "RUNNING"} else None
-
-    await eventually("all run", running, limit_seconds=LIMIT_SECONDS)
-
-
 async def test_a_report_without_a_job_is_removed(world: World, stub_dashboard: StubDashboard) -> None:
     [name] = stub_dashboard.add(1, LONG)
     async with world.gateway(sweep_seconds=0.1):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from manta_dashboard_gateway.pace import Course, Pace, delay_seconds, first_delay_seconds
+from manta_dashboard_gateway.pace import Course, Pace, State, delay_seconds, first_delay_seconds
 
 PACE = Pace()
 WELL = Course()
@@ -16,23 +16,38 @@ def failing(times: int) -> Course:
 
 
 @pytest.mark.parametrize(
-    ("course", "new", "settled", "seconds"),
+    ("course", "state", "seconds"),
     [
-        pytest.param(WELL, False, False, 3.0, id="usually"),
-        pytest.param(WELL, True, False, 0.5, id="while a job is new"),
-        pytest.param(WELL, False, True, 30.0, id="when all have ended"),
-        pytest.param(WELL, True, True, 30.0, id="when all have ended, however new"),
-        pytest.param(failing(1), False, False, 6.0, id="after a failure"),
-        pytest.param(failing(2), False, False, 12.0, id="after two"),
-        pytest.param(failing(9), False, False, 30.0, id="after many"),
-        pytest.param(failing(10_000), False, False, 30.0, id="after a night"),
-        pytest.param(failing(1), True, False, 1.0, id="a head that just begins to listen"),
-        pytest.param(failing(9), True, False, 3.0, id="a head that takes its time"),
+        pytest.param(WELL, "usual", 3.0, id="usually"),
+        pytest.param(WELL, "new", 0.5, id="while a job is new"),
+        pytest.param(WELL, "moving", 1.0, id="while applications start"),
+        pytest.param(WELL, "settled", 30.0, id="when all have ended"),
+        pytest.param(failing(1), "usual", 6.0, id="after a failure"),
+        pytest.param(failing(2), "usual", 12.0, id="after two"),
+        pytest.param(failing(9), "usual", 30.0, id="after many"),
+        pytest.param(failing(10_000), "usual", 30.0, id="after a night"),
+        pytest.param(failing(9), "settled", 30.0, id="when all have ended, after many"),
+        pytest.param(failing(1), "new", 1.0, id="a head that just begins to listen"),
+        pytest.param(failing(9), "new", 3.0, id="a head that takes its time"),
+        pytest.param(failing(2), "moving", 4.0, id="while applications start, badly"),
     ],
 )
-def test_the_delay_fits_the_course(course: Course, new: bool, settled: bool, seconds: float) -> None:
-    assert delay_seconds(PACE, course, new=new, settled=settled, chance=0) == seconds
-    assert delay_seconds(PACE, course, new=new, settled=settled, chance=1) == pytest.approx(0.9 * seconds)
+def test_the_delay_fits_the_course(course: Course, state: State, seconds: float) -> None:
+    assert delay_seconds(PACE, course, state, chance=0) == seconds
+    assert delay_seconds(PACE, course, state, chance=1) == pytest.approx(0.9 * seconds)
+
+
+@pytest.mark.parametrize(
+    ("new", "seconds"),
+    [
+        pytest.param(50, 0.5, id="not too many"),
+        pytest.param(200, 2.0, id="many"),
+        pytest.param(10_000, 3.0, id="very many"),
+    ],
+)
+def test_what_is_new_shares_the_haste(new: int, seconds: float) -> None:
+    assert delay_seconds(PACE, WELL, "new", chance=0, new=new) == seconds
+    assert delay_seconds(PACE, WELL, "usual", chance=0, new=new) == 3.0
 
 
 def test_the_first_question_is_spread_unless_it_is_urgent() -> None:

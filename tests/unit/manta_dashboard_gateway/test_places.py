@@ -6,8 +6,19 @@ from manta_common.api.core import Service, ServicePort, ServiceSpec
 from manta_common.api.meta import ObjectMeta
 from manta_common.api.raycluster import HeadInfo
 from manta_common.api.rayoptions import AuthOptions, TLSOptions
-from manta_dashboard_gateway.places import Ways, target
-from manta_dashboard_gateway.seen import Cluster, ClusterSpec, ClusterStatus, Head, Meta, NamedService
+from manta_dashboard_gateway.places import Target, Ways, proxy, target
+from manta_dashboard_gateway.seen import (
+    Cluster,
+    ClusterSpec,
+    ClusterStatus,
+    Container,
+    Head,
+    Meta,
+    NamedService,
+    PodSpec,
+    Port,
+    Template,
+)
 
 META = Meta(name="ray", namespace="team", uid="u1")
 PLAIN = Cluster(metadata=META)
@@ -142,3 +153,39 @@ def test_the_token_is_in_a_secret(auth: AuthOptions | None, secret: str, shut: b
 def test_tls_is_spoken_where_it_is_understood(options: TLSOptions | None, ways: Ways, secret: str, scheme: str) -> None:
     found = target(Cluster(metadata=META, spec=ClusterSpec(tls_options=options)), [], ways)
     assert (found.tls_secret, found.scheme) == (secret, scheme)
+
+
+def head(pod_ip: str, *ports: Port, pod: str = "ray-head") -> Cluster:
+    containers = (Container(ports=ports), Container(ports=(Port(name="serve", container_port=1),)))
+    spec = ClusterSpec(head_group_spec=Head(template=Template(spec=PodSpec(containers=containers))))
+    return Cluster(metadata=META, spec=spec, status=ClusterStatus(head=HeadInfo(pod_ip=pod_ip, pod_name=pod)))
+
+
+SERVE = Port(name="serve", container_port=9000)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "reach", "address", "host", "path"),
+    [
+        pytest.param(head("10.0.0.7"), "service", "10.0.0.7:8000", "10.0.0.7:8000", "", id="at the usual port"),
+        pytest.param(head("10.0.0.7", SERVE), "pod", "10.0.0.7:9000", "10.0.0.7:9000", "", id="at its own port"),
+        pytest.param(head("fd00::7", SERVE), "service", "[fd00::7]:9000", "[fd00::7]:9000", "", id="by IPv6"),
+        pytest.param(head("10.0.0.7"), "127.0.0.1:5", "127.0.0.1:5", "10.0.0.7:8000", "", id="all at one address"),
+        pytest.param(
+            head("10.0.0.7", SERVE),
+            "proxy",
+            "",
+            "10.0.0.7:9000",
+            "/api/v1/namespaces/team/pods/ray-head:9000/proxy",
+            id="by the API server",
+        ),
+    ],
+)
+def test_the_proxy_in_the_head_pod_is_found(cluster: Cluster, reach: str, address: str, host: str, path: str) -> None:
+    expected = Target(cluster=META.key, uid="u1", address=address, host=host, path=path, pod="ray-head")
+    assert proxy(cluster, Ways(reach=reach, tls=True)) == expected
+
+
+@pytest.mark.parametrize("cluster", [PLAIN, at("10.0.0.7"), head("")])
+def test_without_a_head_pod_there_is_no_proxy(cluster: Cluster) -> None:
+    assert proxy(cluster, Ways()) is None

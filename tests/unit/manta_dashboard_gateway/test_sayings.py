@@ -6,15 +6,24 @@ import msgspec
 import pytest
 
 from manta_common.dashboard.calls import Applications, JobDetails
-from manta_common.dashboard.reports import ApplicationReport, JobReport, ServeReport, Trouble, TroubleKind
+from manta_common.dashboard.reports import (
+    ApplicationReport,
+    JobReport,
+    ProxyReport,
+    ServeReport,
+    Trouble,
+    TroubleKind,
+)
 from manta_common.errors import MantaError, NotFound, Refused, Unreachable
 from manta_common.keys import Key
 from manta_dashboard_gateway.credentials import Unauthorised
 from manta_dashboard_gateway.follow import FollowedJob
+from manta_dashboard_gateway.places import Target
 from manta_dashboard_gateway.sayings import (
     Said,
     job_report,
     moment,
+    proxy_report,
     serve_report,
     shortened,
     trouble_kind,
@@ -95,6 +104,41 @@ def test_applications_are_reported_and_kept_in_trouble() -> None:
     )
     assert serve_report("ray-uid", SILENT, found).applications == applications.applications
     assert serve_report("another-uid", SILENT, found).applications == {}
+
+
+PROXY = Target(cluster=Key("team", "ray"), uid="ray-uid", address="a", host="10.0.0.7:8000", pod="ray-head")
+WELL = ProxyReport(pod="ray-head", address="10.0.0.7:8000", healthy=True, since=NOW)
+
+
+@pytest.mark.parametrize(
+    ("problem", "before", "expected"),
+    [
+        pytest.param("", None, msgspec.structs.replace(WELL, since=LATER), id="the first word"),
+        pytest.param("", WELL, WELL, id="still well"),
+        pytest.param(
+            "refused", WELL, msgspec.structs.replace(WELL, healthy=False, since=LATER, message="refused"), id="no more"
+        ),
+        pytest.param(
+            "late",
+            msgspec.structs.replace(WELL, healthy=False, message="refused"),
+            msgspec.structs.replace(WELL, healthy=False, message="late"),
+            id="still not",
+        ),
+        pytest.param(
+            "",
+            msgspec.structs.replace(WELL, address="10.0.0.6:8000"),
+            msgspec.structs.replace(WELL, since=LATER),
+            id="a head made anew",
+        ),
+    ],
+)
+def test_a_proxy_is_reported_since_it_is_so(problem: str, before: ProxyReport | None, expected: ProxyReport) -> None:
+    assert proxy_report(PROXY, problem, LATER, before) == expected
+
+
+def test_the_proxy_is_reported_whatever_the_dashboard_does() -> None:
+    assert serve_report("ray-uid", SILENT, None, WELL).proxy == WELL
+    assert serve_report("ray-uid", Said(asked_at=NOW, applications=Applications()), None, WELL).proxy == WELL
 
 
 @pytest.mark.parametrize(

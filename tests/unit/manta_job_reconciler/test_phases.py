@@ -280,7 +280,7 @@ def test_waiting(job_id: str, says: str) -> None:
         ),
         pytest.param(
             settled(job("K8sJobMode"), running(), submitter=submitter("Complete"), report=report(trouble="not_found")),
-            [],
+            ["Confirm"],
             ("Failed", "", "AppFailed"),
             id="the submitter ended, and Ray knows nothing",
         ),
@@ -292,7 +292,7 @@ def test_waiting(job_id: str, says: str) -> None:
         ),
         pytest.param(
             settled(job("K8sJobMode"), running(), report=report(trouble="not_found")),
-            [],
+            ["Confirm"],
             ("Failed", "", "SubmissionFailed"),
             id="the submitter was deleted before it came to it",
         ),

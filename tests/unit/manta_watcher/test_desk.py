@@ -199,3 +199,22 @@ def test_an_object_found_in_two_partitions_stays_in_its_own_only() -> None:
     scene.see(CLUSTER, version=3)
     last = {partition: gone for _, partition, _, gone in scene.said()}
     assert last == {home("c"): False, elsewhere: True}
+
+
+def test_what_outlives_its_owners_stays_where_it_stands_until_there_are_others() -> None:
+    scene = Scene()
+    scene.see(JOB)
+    scene.see(CLUSTER, of="j")
+    scene.see(POD)
+    for version, place in ((5, JOB), (6, CLUSTER)):
+        scene.desk.vanish(place, uid="u", version=version, scope=1)
+    scene.said()
+    scene.see(POD, version=7)
+    assert scene.said() == [("pod", home("j"), "7", False)], "owners go first; it is not moved to its end"
+    assert scene.see(CLUSTER, version=8, uid="another") == [POD]
+    scene.see(POD, version=7)
+    assert scene.said() == [
+        ("raycluster", home("c"), "8", False),
+        ("pod", home("j"), "7", True),
+        ("pod", home("c"), "7", False),
+    ]

@@ -41,6 +41,12 @@ CRON, JOB, CLUSTER, POD = place("raycronjob", "c"), place("rayjob", "j"), place(
             id="a service by its owner, not by its label",
         ),
         pytest.param(
+            "endpointslice",
+            ObjectMeta(namespace="n", labels={"kubernetes.io/service-name": "s"}),
+            place("service", "s"),
+            id="an endpoint slice by its label",
+        ),
+        pytest.param(
             "job",
             ObjectMeta(
                 namespace="n", owner_references=(owner("RayCluster", "r", controller=False), owner("RayJob", "j"))

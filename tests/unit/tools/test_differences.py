@@ -49,6 +49,12 @@ def test_one_entry_of_a_list_is_left_out() -> None:
     assert found["end"]["RayJob"]["j"]["status"]["conditions"] == [{"type": "B"}]
 
 
+def test_one_field_of_an_entry_is_left_out() -> None:
+    told = {"end": {"RayJob": {"j": {"status": {"conditions": [{"type": "A", "note": 1}, {"type": "B", "note": 2}]}}}}}
+    found = without(told, ("RayJob status.conditions[type=A].note",))
+    assert found["end"]["RayJob"]["j"]["status"]["conditions"] == [{"type": "A"}, {"type": "B", "note": 2}]
+
+
 def test_what_is_no_place_is_told() -> None:
     with pytest.raises(ValueError, match="write a kind and a path"):
         without({}, ("conditions",))

@@ -22,16 +22,18 @@ UNKNOWN = "unknown"  # the kind of a message that is none of ours
 
 
 class Source(Generic[T]):
-    """One kind of the feed: its channel, and the indices to find its objects by."""
+    """One kind of the feed: its channel, and the indices to find its objects by.
 
-    def __init__(self, word: str, type_: type[T], indices: Mapping[str, Index[T]] | None = None) -> None:
+    Where readers look at the version of what is held, a new one is a change even if the object is the same.
+    """
+
+    def __init__(
+        self, word: str, type_: type[T], indices: Mapping[str, Index[T]] | None = None, *, by_version: bool = False
+    ) -> None:
         self.channel: Channel[T] = Channel(word, type_)
+        self.word = self.channel.word  # the kind's, on the bus
         self.indices = indices or {}
-
-    @property
-    def word(self) -> str:
-        """The kind's word on the bus."""
-        return self.channel.word
+        self.by_version = by_version
 
 
 class View:
@@ -56,7 +58,7 @@ class Listener(Protocol):
     """Who is told what the feed showed."""
 
     def changed(self, word: str, before: Held[Any] | None, after: Held[Any] | None) -> None:
-        """An object is new, different or gone; the view shows it already."""
+        """An object is new, different as far as readers can see, or gone; the view shows it already."""
 
     def saw(self, seen: Seen) -> None:
         """The view shows an object at this version, or that it is gone."""
@@ -145,7 +147,8 @@ class Feed:
         if lag_seconds is not None:
             self._metrics.lagged(lag_seconds)
         self.cause = headers
-        self._listener.changed(told.word, before, told.held)
+        if self._sources[told.word].by_version or not _is_same(before, told.held):
+            self._listener.changed(told.word, before, told.held)
         self._listener.saw(told.seen)
         self.cause = {}
 
@@ -164,6 +167,14 @@ class Feed:
         for seen in self._gone:
             self._listener.saw(seen)
         self._gone = []
+
+
+def _is_same(before: Held[Any] | None, after: Held[Any] | None) -> bool:
+    """Whether there is nothing new to see: services keep no more of an object than they read."""
+    if before is None or after is None:
+        return before is after
+    identity = before.uid == after.uid and before.partition == after.partition
+    return identity and bool(before.object == after.object)
 
 
 def number(version: str) -> int:

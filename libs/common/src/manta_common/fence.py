@@ -88,7 +88,15 @@ class Fence(Generic[K]):
 
     def is_overdue(self, key: K) -> bool:
         """Whether a write has not come back for so long that the API server itself should be asked."""
-        return any(self._age(awaited) >= PATIENCE_SECONDS for awaited in self._awaited.get(key, {}).values())
+        return key in self._awaited and self.held_seconds(key) is None
+
+    def held_seconds(self, key: K) -> float | None:
+        """How long a pass could do nothing for this key, unless its writes come back; None when it can now."""
+        awaited = self._awaited.get(key)
+        if not awaited:
+            return None
+        left = PATIENCE_SECONDS - max(map(self._age, awaited.values()))
+        return left if left > 0 else None
 
     def is_verified(self, key: K) -> bool:
         """Whether the view of this key was compared with the API server's since it was taken over."""
@@ -99,6 +107,10 @@ class Fence(Generic[K]):
         if self._recorder:
             self._recorder.verified("overdue" if self.is_overdue(key) else "taken_over")
         self._drop(key)
+        self._verified.add(key)
+
+    def trust(self, key: K) -> None:
+        """The view of this key need not be compared: nobody else can have acted for it."""
         self._verified.add(key)
 
     def forget(self, belongs: Callable[[K], bool]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -26,6 +26,7 @@ from manta_common.telemetry.tracing import Headers, Tracing
 from manta_common.worker import Pace, PassEnded, Worker
 
 SHOWN = 50  # keys of the queue
+SLACK = timedelta(seconds=5)  # by which the clocks of two API servers may differ
 
 
 class Item(msgspec.Struct, frozen=True, order=True):
@@ -93,6 +94,8 @@ class Plane:
         told: Callable[[PassEnded[Item]], None] | None = None,
     ) -> None:
         self._bus, self._service, self._shape, self._told = means.bus, service, shape or Shape(), told
+        self._now = means.now
+        self._begun: dict[int, datetime] = {}  # since when a partition is ours, or its view another one
         self._feeds: dict[int, tuple[Feed, asyncio.Task[None]]] = {}
         self._open: set[int] = set()  # the partitions whose passes may begin
         self._group: asyncio.TaskGroup | None = None
@@ -114,6 +117,7 @@ class Plane:
         self._everywhere = self._wide_feed(wide) if wide else None
         self.owner = Owner(means.bus, self._ownership(), clock=means.clock, chance=means.chance)
         self.worker.accept(lambda item: item.partition in self._open)
+        self.worker.hold(self.fence.held_seconds)
         self._passes.watch(self.worker)
         self._read.watch(replaying=lambda: len(self._feeds) - self._whole, ready=lambda: self._whole)
 
@@ -173,6 +177,14 @@ class Plane:
     def doubt(self, partition: int | Literal["*"]) -> None:
         """A view was read anew: its keys are compared with the API server's before the next act."""
         self.fence.doubt(lambda item: partition in ("*", item.partition))
+        for one in self._begun if partition == "*" else [partition]:
+            self._begun[one] = self._now()
+
+    def trust_if_new(self, item: Item, made_at: datetime | None) -> None:
+        """An item that was made after its partition became ours: nobody before us can have acted for it."""
+        begun = self._begun.get(item.partition)
+        if begun and made_at and made_at > begun + SLACK:
+            self.fence.trust(item)
 
     def mark(self, item: Item, cause: Headers) -> None:
         """There is something to do for an item because of a message with these headers."""
@@ -182,6 +194,7 @@ class Plane:
     async def _acquired(self, partition: int) -> None:
         assert self._group is not None
         self._forget(partition)
+        self._begun[partition] = self._now()
         self._open.add(partition)
         sources = self._service.sources
         feed = self._feed(partition, sources, Ear(self, self._items_of(partition), _words(sources)))

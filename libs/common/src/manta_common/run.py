@@ -5,6 +5,7 @@ import faulthandler
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,26 +54,29 @@ def reported(service: str, start: Callable[[], int]) -> int:
     return code
 
 
-def serve(config: C, main: Main[C], service: str) -> int:
-    """Run a main function as this process, with settings that were read already; return the exit code."""
+def serve(config: C, main: Main[C], service: str, *, opened: socket.socket | None = None) -> int:
+    """Run a main function as this process, with settings that were read already; return the exit code.
+
+    A socket that was `opened` before is served instead of the address that the settings name.
+    """
     configure_logging(config, service)
     sys.excepthook = _log_crash
     tracing = tracing_of(os.environ, service, _release(service))
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(_serve(config, main, service=service, tracing=tracing))
+            return runner.run(_serve(config, main, service=service, tracing=tracing, opened=opened))
     finally:
         if not tracing.close(FLUSH_SECONDS):
             log.warning("not all traces could be sent")
         faulthandler.cancel_dump_traceback_later()
 
 
-async def _serve(config: C, main: Main[C], *, service: str, tracing: Tracing) -> int:
+async def _serve(config: C, main: Main[C], *, service: str, tracing: Tracing, opened: socket.socket | None) -> int:
     registries, health, pages = list[Registry](), Health(), Pages()
     parts = Parts(service, tracing, registries=registries, health=health, pages=pages)
     pages.page("settings", lambda: shown(config))
     watch_usage(parts.metrics, _release(service))
-    listener = Listener(config.http_address, health, registries=registries, pages=pages)
+    listener = Listener(opened or config.http_address, health, registries=registries, pages=pages)
     async with listener, asyncio.TaskGroup() as group:
         with _signals(parts.stopping, config.drain_limit):
             extra = {"version": _release(service), "port": listener.port, "settings": changed(config)}

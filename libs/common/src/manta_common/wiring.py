@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from manta_common.bus.nats_bus import open_bus
-from manta_common.bus.settings import BusSettings
+from manta_common.bus.settings import BusSettings, client_name
 from manta_common.clock import SystemClock
 from manta_common.config import Config
 from manta_common.errors import Retry
@@ -100,7 +100,7 @@ def bus_settings(config: Config, service: str) -> BusSettings:
     """How to reach NATS."""
     return BusSettings(
         urls=config.nats_urls,
-        name=f"manta-{service}",
+        name=client_name(service),
         credentials_file=pathlib.Path(config.nats_credentials_file) if config.nats_credentials_file else None,
         ca_file=pathlib.Path(config.nats_ca_file) if config.nats_ca_file else None,
         replicas=None if config.nats_replicas == "keep" else config.nats_replicas,

@@ -1,6 +1,6 @@
-"""Writes to the API server: only while the key is ours, and awaited where the feed will show them."""
+"""Writes to the API server: only while the key is ours, each key in its turn, awaited where the feed will show them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from manta_common.api.meta import ObjectMeta
@@ -11,6 +11,7 @@ from manta_common.keys import Key
 from manta_common.kinds import Kind
 from manta_common.kube.protocol import Body, Kube, Patch
 from manta_common.plane import Item
+from manta_common.turns import Turns
 
 
 class Named(Protocol):
@@ -34,6 +35,7 @@ class Ground(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+A = TypeVar("A")
 
 
 class Writes:
@@ -42,43 +44,42 @@ class Writes:
     def __init__(self, kube: Kube, ground: Ground, sources: Sequence[Source[Any]]) -> None:
         self.kube, self._ground = kube, ground
         self._fed = {source.word: source for source in sources}
+        self._turns: Turns[Item] = Turns()
 
     async def create(self, item: Item, kind: Kind, body: Body, *, into: type[T]) -> T:
         """Create an object in the item's namespace."""
-        self._ground.require(item)
-        made = await self.kube.create(kind, item.key.namespace, body, into)
+        made = await self._create(item, kind, body, into)
         self.wrote(item, kind, made.metadata)
         return made
 
     async def patch(self, item: Item, kind: Kind, key: Key, *, patch: Patch, into: type[T]) -> T:
         """Change an object."""
-        self._ground.require(item)
-        made = await self.kube.patch(kind, key, patch, into)
+        made = await self._take(item, f"patch {kind.name}", lambda: self.kube.patch(kind, key, patch, into))
         self.wrote(item, kind, made.metadata)
         return made
 
     async def write_status(self, item: Item, kind: Kind, *, patch: Patch, into: type[T]) -> T:
         """Change the status of the item itself."""
-        self._ground.require(item)
-        made = await self.kube.patch(kind, item.key, patch, into, subresource="status")
+        made = await self._take(
+            item,
+            f"patch {kind.name} status",
+            lambda: self.kube.patch(kind, item.key, patch, into, subresource="status"),
+        )
         self.wrote(item, kind, made.metadata)
         return made
 
     async def create_object(self, item: Item, kind: Kind, body: Body) -> dict[str, Any]:
         """Create an object in the item's namespace that no feed shows, and return all of it."""
-        self._ground.require(item)
-        return await self.kube.create(kind, item.key.namespace, body, dict)
+        return await self._create(item, kind, body, dict)
 
     async def patch_object(self, item: Item, kind: Kind, key: Key, *, patch: Patch) -> dict[str, Any]:
         """Change an object that no feed shows, and return all of it."""
-        self._ground.require(item)
-        return await self.kube.patch(kind, key, patch, dict)
+        return await self._take(item, f"patch {kind.name}", lambda: self.kube.patch(kind, key, patch, dict))
 
     async def delete(self, item: Item, kind: Kind, key: Key, *, uid: str) -> bool:
         """Delete this very object; whether it was still there."""
-        self._ground.require(item)
         try:
-            await self.kube.delete(kind, key, uid=uid)
+            await self._take(item, f"delete {kind.name}", lambda: self.kube.delete(kind, key, uid=uid))
         except (NotFound, Conflict):  # gone, or another one bears its name by now
             return False
         if kind.name in self._fed and not self._is_seen_going(item, kind, key, uid):
@@ -93,6 +94,19 @@ class Writes:
         held = view.of(source).held(key) if source and view else None
         if source and (held is None or held.uid != meta.uid or held.version < number(meta.resource_version)):
             self._ground.fence.wrote(item, kind, key, uid=meta.uid, version=meta.resource_version)
+
+    async def _create(self, item: Item, kind: Kind, body: Body, into: type[A]) -> A:
+        namespace = item.key.namespace
+        return await self._take(item, f"create {kind.name}", lambda: self.kube.create(kind, namespace, body, into))
+
+    async def _take(self, item: Item, what: str, call: Callable[[], Coroutine[Any, Any, A]]) -> A:
+        """Make a call when it is the item's turn, if it is still ours by then."""
+
+        async def made() -> A:
+            self._ground.require(item)
+            return await call()
+
+        return await self._turns.take(item, what, made)
 
     def _is_seen_going(self, item: Item, kind: Kind, key: Key, uid: str) -> bool:
         view = self._ground.view_of(item)

@@ -26,7 +26,7 @@ from manta_cluster_reconciler.actions import (
 )
 from manta_cluster_reconciler.conditions import Failure
 from manta_cluster_reconciler.memory import Remembered
-from manta_cluster_reconciler.telling import Result, in_order, name_of, notices
+from manta_cluster_reconciler.telling import Result, in_order, name_of, notices, shown
 from manta_common.api.core import ObjectReference, Pod, Service
 from manta_common.api.raycluster import RayCluster
 from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp, NotFound, Refused, Retry, Throttled
@@ -108,6 +108,7 @@ class Executor:
                 raise Undone(error, _failure(results)) from error
             finally:
                 self.tell(errand.cluster, notices(results))
+                _log_done(results)
 
     def tell(self, cluster: RayCluster, told: Sequence[Notice]) -> None:
         """Record events about a cluster."""
@@ -131,8 +132,6 @@ class Executor:
                 self._remember_refusal(errand, action)
                 raise
             results.append(Result(place, action))
-            if changes_anything(action):
-                log.info("action was carried out", extra=_logged(action))
 
         return run
 
@@ -245,6 +244,14 @@ def _failure(results: Sequence[Result]) -> Failure:
     return Failure(first.error or "", getattr(first.action, "marker", ""))
 
 
-def _logged(action: Action) -> dict[str, str]:
-    told = {"action": type(action).__name__, "object": name_of(action), "because": getattr(action, "because", "")}
-    return {name: value for name, value in told.items() if value}
+def _log_done(results: Sequence[Result]) -> None:
+    """One line for all that was done for one cause: with one for each pod, a sixth of our time would go there."""
+    done: dict[tuple[str, str], list[str]] = {}
+    for result in in_order(results):
+        if result.error is None and changes_anything(result.action):
+            cause = type(result.action).__name__, getattr(result.action, "because", "")
+            done.setdefault(cause, []).append(name_of(result.action))
+    for (action, because), names in done.items():
+        told = {"action": action, "objects": shown(names), "because": because}
+        extra = {name: value for name, value in told.items() if value} | {"count": len(names)}
+        log.info("actions were carried out", extra=extra)

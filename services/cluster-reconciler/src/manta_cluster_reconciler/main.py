@@ -18,7 +18,7 @@ from manta_common.wiring import connections, run_planes
 from manta_common.worker import Pace
 
 ABOUT = "Brings RayClusters to the state their specs ask for."
-NOBODY = Key("default", "manta")  # of no kind there is such an object; the answer tells whether there could be
+NOBODY = "manta"  # of no kind there is an object of this name; the answer tells whether there could be
 
 
 async def main(config: Config, parts: Parts) -> None:
@@ -37,15 +37,16 @@ async def main(config: Config, parts: Parts) -> None:
 
 async def rules_of(config: Config, kube: Kube) -> Rules:
     """The settings together with what the API server serves."""
-    openshift = await is_served(kube, ROUTE)
-    cert_manager = config.feature_gates.mtls and await is_served(kube, CERTIFICATE)
+    namespace = next(iter(config.watch_namespaces), "default")  # where we may read, if not everywhere
+    openshift = await is_served(kube, ROUTE, namespace)
+    cert_manager = config.feature_gates.mtls and await is_served(kube, CERTIFICATE, namespace)
     return config.rules(openshift=openshift, cert_manager=cert_manager)
 
 
-async def is_served(kube: Kube, kind: Kind) -> bool:
+async def is_served(kube: Kube, kind: Kind, namespace: str) -> bool:
     """Whether the API server has a kind that we may read."""
     try:
-        await kube.get(kind, NOBODY, msgspec.Raw)
+        await kube.get(kind, Key(namespace, NOBODY), msgspec.Raw)
     except (KindMissing, Refused):
         return False
     except NotFound:

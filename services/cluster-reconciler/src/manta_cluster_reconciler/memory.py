@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from manta_cluster_reconciler.observed import Fetched, Found, Memory, Ref, Setback
 from manta_cluster_reconciler.policies import setbacks
@@ -10,6 +10,7 @@ from manta_common.api.raycluster import RayCluster
 from manta_common.kinds import NETWORKPOLICY, SECRET, Kind
 
 K = TypeVar("K", bound=Hashable)
+J = TypeVar("J")
 FRESH_SECONDS = 600.0
 
 
@@ -23,6 +24,24 @@ class Remembered:
         self.policies: dict[str, Found] = {}
         self._taken: set[str] = set()
         self._setbacks: dict[str, Setback] = {}
+        self._judged: tuple[RayCluster, Any] | None = None
+        self._looked_at: RayCluster | None = None
+        self._rests_until = 0.0
+
+    def rest(self, cluster: RayCluster, until: float) -> None:
+        """The cluster was looked at and needs nothing: what its pods do until then can be looked at together."""
+        self._looked_at, self._rests_until = cluster, until
+
+    def rest_seconds(self, cluster: RayCluster, time: float) -> float:
+        """How long the cluster needs no look, unless it changes itself."""
+        return max(0.0, self._rests_until - time) if self._looked_at is cluster else 0.0
+
+    def judged(self, cluster: RayCluster, judge: Callable[[], J]) -> J:
+        """What was found out about this very state of the cluster; most passes are about its pods."""
+        if self._judged is None or self._judged[0] is not cluster:
+            self._judged = cluster, judge()
+        found: J = self._judged[1]
+        return found
 
     def is_current(self, cluster: RayCluster, time: float, *, fresh_seconds: float = FRESH_SECONDS) -> bool:
         """Whether what was fetched still counts: the cluster is as it was, and it is not long ago."""

@@ -32,6 +32,7 @@ from manta_common.writes import Writes
 
 NAME = "cluster-reconciler"
 AGAIN = timedelta(milliseconds=100)
+REST_SECONDS = 200e-6  # for each pod, about ten times what it takes to look at one: so passes take a tenth of our time
 
 
 class ClusterService:
@@ -59,8 +60,10 @@ class ClusterService:
         )
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
-        """A cluster marks itself, a pod or a Service its cluster."""
-        return [held.key] if word == CLUSTERS.word else cluster_keys(held.object)
+        """A cluster marks itself, a pod or a Service its cluster if that is there and stays."""
+        if word == CLUSTERS.word:
+            return [held.key]
+        return [key for key in cluster_keys(held.object) if self._is_alive(Item(held.partition, key))]
 
     def now(self) -> datetime:
         """The API server's time, in whole seconds as Kubernetes writes it."""
@@ -73,6 +76,8 @@ class ClusterService:
     async def settle(self, item: Item) -> None:
         """One pass."""
         view = await self._sight.view(item)
+        if self._rests(item, view):
+            return
         seen = self._observer.glance(view, item)
         if seen is None:
             self._memories.forget(item)
@@ -81,11 +86,28 @@ class ClusterService:
         self._gauges.saw(item, seen.cluster)
         if is_left_alone(seen):
             return
-        refused = refusal(seen, self._rules)
+        refused = self._memories.of(item, seen.cluster).judged(seen.cluster, lambda: refusal(seen, self._rules))
         if refused:
             await self._refuse(item, seen, refused)
         else:
             await self._serve(item, view, seen)
+
+    def _is_alive(self, item: Item) -> bool:
+        """Whether there may be something to do for a cluster; when it comes, it marks itself."""
+        view = self.plane.view_of(item)
+        cluster = view.of(CLUSTERS).get(item.key) if view else None
+        return view is None or (cluster is not None and cluster.metadata.deletion_timestamp is None)
+
+    def _rests(self, item: Item, view: View) -> bool:
+        """Whether it is too early to look at a cluster of which only pods have changed; it is looked at when it is not.
+
+        The pods of a large cluster become ready one by one, and a look goes through all of them.
+        """
+        cluster = view.of(CLUSTERS).get(item.key)
+        seconds = self._memories.of(item, cluster).rest_seconds(cluster, self._memories.time()) if cluster else 0.0
+        if seconds:
+            self.recheck(item, self._kube.now() + timedelta(seconds=seconds))
+        return seconds > 0
 
     async def _refuse(self, item: Item, seen: Observed, refused: Refusal) -> None:
         """Say why nothing is done, once."""
@@ -102,6 +124,7 @@ class ClusterService:
         phases = decide(seen, self._rules, self.now())
         acts = any(changes_anything(action) for phase in phases for action in phase)
         if acts:
+            self.plane.trust_if_new(item, seen.cluster.metadata.creation_timestamp)
             await self._sight.ensure(item, view)
         try:
             await self._executor.carry_out(Errand(item, seen.cluster, known), phases)
@@ -111,6 +134,7 @@ class ClusterService:
             raise undone.error from undone
         if not acts:
             await self._report(item, seen, None)
+            known.rest(seen.cluster, self._memories.time() + REST_SECONDS * len(seen.pods))
         elif not self.plane.fence.is_holding(item):
             self.recheck(item, self._kube.now() + AGAIN)  # no feed will tell of what was done
 
@@ -138,10 +162,11 @@ class ClusterService:
         wanted = status.status(seen, self._rules, failure, now)
         if not status.differs(before, wanted):
             return
-        due_at = status.due_at(before, wanted, now)
+        due_at = status.due_at(seen, wanted, now)
         if due_at > now:
             self.recheck(item, due_at)
             return
+        wanted = status.totalled(wanted, seen.cluster.spec)
         await self._write_status(item, status.patch(before, wanted, seen.cluster.metadata.resource_version))
         if status.became_provisioned(before, wanted):
             self._gauges.provisioned(seen.cluster, now)

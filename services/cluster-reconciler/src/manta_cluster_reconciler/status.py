@@ -12,7 +12,7 @@ from manta_cluster_reconciler.observed import Observed, is_running, is_worker, r
 from manta_cluster_reconciler.policies.refusals import Refusal
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Service, ServicePort
-from manta_common.api.raycluster import HeadInfo, RayClusterStatus
+from manta_common.api.raycluster import HeadInfo, RayClusterSpec, RayClusterStatus
 from manta_common.api.wire import to_builtins
 from manta_common.ray import sums
 
@@ -26,7 +26,8 @@ COUNTS: Final = (
 )
 # KubeRay does not compare the others: they are brought up to date when one of these changes.
 COMPARED: Final = ("state", "reason", "endpoints", "head", "conditions", *COUNTS)
-PAUSE: Final = timedelta(seconds=1)  # between two writes by which the cluster has come to nothing
+# Between two writes by which the cluster has come to nothing. Each costs the API server as much as three pods.
+PAUSE: Final = timedelta(seconds=5)
 
 
 def blocked(observed: Observed) -> str:
@@ -39,10 +40,9 @@ def blocked(observed: Observed) -> str:
 
 
 def status(observed: Observed, rules: Rules, failure: Failure | None, now: datetime) -> RayClusterStatus:
-    """What is to stand in the status of a cluster that can be served."""
+    """What is to stand in the status of a cluster that can be served; `totalled` adds the sums when it is written."""
     before = observed.cluster.status
     state = _state(observed, failure)
-    totals = sums.resource_totals(observed.cluster.spec)
     workers = [pod for pod in observed.pods if is_worker(pod) and is_running(pod)]
     return msgspec.structs.replace(
         before,
@@ -54,15 +54,23 @@ def status(observed: Observed, rules: Rules, failure: Failure | None, now: datet
         desired_worker_replicas=sums.desired_workers(observed.cluster.spec),
         min_worker_replicas=sums.min_workers(observed.cluster.spec),
         max_worker_replicas=sums.max_workers(observed.cluster.spec),
-        desired_cpu=totals.cpu,
-        desired_memory=totals.memory,
-        desired_gpu=totals.gpu,
-        desired_tpu=totals.tpu,
         endpoints={**before.endpoints, **_endpoints(observed.head_services[0])},
         head=_head(observed),
         last_update_time=now,
         state_transition_times=before.state_transition_times | ({state: now} if state != before.state else {}),
         conditions=conditions.conditions(observed, rules, failure, now),
+    )
+
+
+def totalled(status_: RayClusterStatus, spec: RayClusterSpec) -> RayClusterStatus:
+    """The status with what the cluster asks for in all. It is not compared, and takes longer than all the rest."""
+    totals = sums.resource_totals(spec)
+    return msgspec.structs.replace(
+        status_,
+        desired_cpu=totals.cpu,
+        desired_memory=totals.memory,
+        desired_gpu=totals.gpu,
+        desired_tpu=totals.tpu,
     )
 
 
@@ -81,11 +89,21 @@ def differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:
     return any(getattr(before, field) != getattr(after, field) for field in COMPARED)
 
 
-def due_at(before: RayClusterStatus, after: RayClusterStatus, now: datetime) -> datetime:
-    """When to write: at once where the cluster has come to something, else at most once a second while pods start."""
-    if _milestones(before) != _milestones(after) or before.last_update_time is None:
-        return now
-    return max(now, before.last_update_time + PAUSE)
+def due_at(observed: Observed, after: RayClusterStatus, now: datetime) -> datetime:
+    """When to write: at once where the cluster has come to something, else now and then while pods start.
+
+    So a cluster that is ready soon is told of once.
+    """
+    before = observed.cluster.status
+    if before.last_update_time is None:
+        return now if after.state or _true(after) else max(now, _begun_at(observed, now) + PAUSE)
+    return now if _milestones(before) != _milestones(after) else max(now, before.last_update_time + PAUSE)
+
+
+def _begun_at(observed: Observed, now: datetime) -> datetime:
+    """When the first pod was made; without pods it is long ago."""
+    made = (pod.metadata.creation_timestamp for pod in observed.pods)
+    return min((at for at in made if at), default=now - PAUSE)
 
 
 def became_provisioned(before: RayClusterStatus, after: RayClusterStatus) -> bool:
@@ -106,9 +124,13 @@ def refusal_patch(after: RayClusterStatus, version: str) -> dict[str, Any]:
 
 
 def _milestones(status_: RayClusterStatus) -> tuple[object, ...]:
-    """What others wait for: the state, what is wanted, and which conditions hold; the head's may come and go."""
-    true = {known.type for known in status_.conditions if known.status == "True"}
-    return status_.state, status_.desired_worker_replicas, true - {reasons.HEAD_READY}
+    """What others wait for: the state, what is wanted, and which conditions hold."""
+    return status_.state, status_.desired_worker_replicas, _true(status_)
+
+
+def _true(status_: RayClusterStatus) -> set[str]:
+    """The conditions that hold but for the head's, which may come and go."""
+    return {known.type for known in status_.conditions if known.status == "True"} - {reasons.HEAD_READY}
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

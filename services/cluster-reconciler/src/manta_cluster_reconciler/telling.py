@@ -1,6 +1,6 @@
 """Which events a phase makes: one for each reason, however many pods it is about. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -47,6 +47,12 @@ def name_of(action: Action) -> str:
     return str(getattr(action, "name", ""))
 
 
+def shown(names: Iterable[str]) -> str:
+    """Names for people, the first of them where there are many."""
+    found = [name for name in names if name]
+    return ", ".join(found[:MOST_NAMES]) + (", ..." if len(found) > MOST_NAMES else "")
+
+
 def _notice(result: Result) -> Notice | None:
     if isinstance(result.action, Tell | Halt):
         return result.action.notice
@@ -62,8 +68,7 @@ def _merged(told: list[tuple[Notice, str]]) -> Notice:
     others = [name for notice, name in told[1:] if notice.note != first.note]
     if not others:
         return first
-    shown = ", ".join(others[:MOST_NAMES]) + (", ..." if len(others) > MOST_NAMES else "")
-    return msgspec.structs.replace(first, note=f"{first.note} and {len(others)} more: {shown}")
+    return msgspec.structs.replace(first, note=f"{first.note} and {len(others)} more: {shown(others)}")
 
 
 def _failed(told: list[tuple[Notice, str]]) -> Notice:

@@ -15,6 +15,7 @@ from manta_common.dashboard import calls
 from manta_common.dashboard.calls import Question
 from manta_common.errors import NotCaughtUp, Refused, Unreachable
 from manta_common.feed import View
+from manta_common.keys import Key
 from manta_dashboard_gateway.cache import SingleFlight
 from manta_dashboard_gateway.dashboards import Dashboards
 from manta_dashboard_gateway.polls import Answers
@@ -28,8 +29,10 @@ A = TypeVar("A")
 class Commands:
     """Any replica answers for any cluster: all of them see all clusters."""
 
-    def __init__(self, view: Callable[[], View], dashboards: Dashboards, answers: Answers) -> None:
-        self._view, self._dashboards, self._answers = view, dashboards, answers
+    def __init__(
+        self, view: Callable[[], View], dashboards: Dashboards, answers: Answers, deployed: Callable[[Key], None]
+    ) -> None:
+        self._view, self._dashboards, self._answers, self._deployed = view, dashboards, answers, deployed
         self._flight = SingleFlight()
 
     @property
@@ -107,7 +110,10 @@ class Commands:
         return await self._flight.run(("applications", dashboard.target.uid), ask)
 
     async def _deploy(self, dashboard: Dashboard, question: calls.ServeConfig) -> calls.Deployed:
-        await api.deploy(dashboard.command, question.config, question.limit_seconds)
+        try:
+            await api.deploy(dashboard.command, question.config, question.limit_seconds)
+        finally:  # what was not answered may have been taken
+            self._deployed(question.cluster)
         return calls.Deployed()
 
     async def _version(self, dashboard: Dashboard, question: calls.AboutCluster) -> calls.Version:

@@ -12,7 +12,7 @@ from manta_common.api.names import MANAGED_BY_KUBERAY
 from manta_common.keys import Key
 from manta_common.kinds import RAYSERVICE
 from manta_common.store import Held
-from manta_dashboard_gateway.seen import Cluster, Job
+from manta_dashboard_gateway.seen import Cluster, Job, RayService
 
 FOLLOWED: Final = frozenset({"Initializing", "Waiting", "Running"})
 HEAD_READY: Final = "HeadPodReady"
@@ -29,26 +29,36 @@ class FollowedJob(msgspec.Struct, frozen=True, order=True):
     partition: int = 0  # where its report belongs
 
 
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be learnt of Serve on a cluster, and what its RayService wants there: a change is worth a look."""
+
+    ready: bool = True  # whether the head is there to be asked for applications
+    proxy: bool = True  # whether anybody wants to know of the proxy in the head pod
+    config: str = ""
+    capacity: int | None = None
+
+
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be asked of one cluster's dashboard. `new_until`: until then every moment counts."""
 
     jobs: tuple[FollowedJob, ...] = ()
-    serve: bool = False
+    serve: Serving | None = None
     new_until: datetime | None = None
 
     def __bool__(self) -> bool:
         return bool(self.jobs or self.serve)
 
 
-def followed(cluster: Cluster, jobs: Iterable[Held[Job]]) -> Followed:
-    """What the state of a cluster and of the jobs that name it says is to be followed."""
+def followed(cluster: Cluster, jobs: Iterable[Held[Job]], services: Iterable[RayService] = ()) -> Followed:
+    """What the state of a cluster, and of the jobs and RayServices that name it, says is to be followed."""
     if cluster.metadata.deletion_timestamp:
         return Followed()
     waiting = [job for job in jobs if is_followed(job.object)]
     found = sorted(FollowedJob(job.key, job.uid, job.object.status.job_id, job.partition) for job in waiting)
     moments = [*(job.object.status.start_time for job in waiting), _head_ready_at(cluster)]
     latest = max((moment for moment in moments if moment), default=None)
-    return Followed(jobs=tuple(found), serve=_serves(cluster), new_until=latest + NEW_FOR if latest else None)
+    serving = _serving(cluster, services)
+    return Followed(jobs=tuple(found), serve=serving, new_until=latest + NEW_FOR if latest else None)
 
 
 def is_followed(job: Job) -> bool:
@@ -60,9 +70,28 @@ def is_followed(job: Job) -> bool:
     return bool(ours and known and alive)
 
 
-def _serves(cluster: Cluster) -> bool:
-    """Whether it is a RayService's, and its head is there to be asked."""
-    return cluster.metadata.labels.get(ORIGINATED_FROM_KIND) == RAYSERVICE.kind and bool(_head_ready(cluster))
+def _serving(cluster: Cluster, services: Iterable[RayService]) -> Serving | None:
+    """What to learn of Serve: nothing, unless the cluster is a RayService's and has a head to be asked.
+
+    A head pod that is not ready (any more) is still asked for its proxy, which gets requests by its label.
+    """
+    ready = _is_ready(cluster)
+    if cluster.metadata.labels.get(ORIGINATED_FROM_KIND) != RAYSERVICE.kind:
+        return None
+    if not ready and not cluster.status.head.pod_ip:
+        return None
+    for service in services:
+        spec, capacity = service.spec, service.clusters[cluster.metadata.key].target_capacity
+        wanted = not spec.exclude_head_pod_from_serve_svc
+        return Serving(ready=ready, proxy=wanted, config=spec.serve_config_v2, capacity=capacity)
+    return Serving(ready=ready)
+
+
+def _is_ready(cluster: Cluster) -> bool:
+    """By its condition, or where conditions are switched off, by there being a pod."""
+    if any(found.type == HEAD_READY for found in cluster.status.conditions):
+        return bool(_head_ready(cluster))
+    return bool(cluster.status.head.pod_ip)
 
 
 def _head_ready_at(cluster: Cluster) -> datetime | None:

@@ -24,9 +24,11 @@ from manta_dashboard_gateway.follow import Followed, followed
 from manta_dashboard_gateway.orphans import Orphans
 from manta_dashboard_gateway.pace import Pace
 from manta_dashboard_gateway.places import Target, Ways
-from manta_dashboard_gateway.polls import Poll, Polls, Times
+from manta_dashboard_gateway.poll import Poll
+from manta_dashboard_gateway.polls import Polls, Times
 from manta_dashboard_gateway.publisher import Publisher
 from manta_dashboard_gateway.ray.dashboard import Dashboard
+from manta_dashboard_gateway.ray.proxy import Asking, HeadProxy
 from manta_dashboard_gateway.ray.transport import Transport
 from manta_dashboard_gateway.rounds import Limits
 from manta_dashboard_gateway.seen import (
@@ -34,6 +36,7 @@ from manta_dashboard_gateway.seen import (
     CLUSTERS,
     JOB_REPORTS,
     JOBS,
+    RAYSERVICES,
     SERVICES,
     SOURCES,
     cluster_of,
@@ -70,12 +73,12 @@ class Gateway:
         monotonic = means.clock.monotonic
         self._publisher = Publisher(means.bus, monotonic, means.tracing, told=self.metrics.reported)
         answers = Cache[tuple[str, str], Any](monotonic)
-        self.dashboards = Dashboards(self._setup.ways, self._made)
+        self.dashboards = Dashboards(self._setup.ways, self._made, self._made_proxy)
         times = Times(now=means.now, clock=means.clock, chance=means.chance, pace=self._setup.pace)
         self.polls = Polls(self._publisher, answers, times, self._setup.limits)
         shape = Shape(partitions=self._setup.partitions, times=self._setup.times, pace=UNBOUNDED)
         self.plane = Plane(means, self, shape, wide=Wide(sources=SOURCES, marks=self._marks_of))
-        self.commands = Commands(lambda: self.plane.everywhere, self.dashboards, answers)
+        self.commands = Commands(lambda: self.plane.everywhere, self.dashboards, answers, self._deployed)
         self._changed: set[Key] = set()  # clusters of which the feed showed something since they were last looked at
         self._orphans = Orphans(self._publisher, self.plane.owner.may_act)
         self._stopping = False
@@ -137,7 +140,7 @@ class Gateway:
                     }
                     for job, report in poll.jobs.items()
                 },
-                "serve": poll.followed.serve,
+                "serve": poll.followed.serve and _serve_shown(poll),
             }
             for poll in self.followed
         ]
@@ -152,6 +155,17 @@ class Gateway:
         clock, pace = self._means.clock, self._setup.pace
         return Dashboard(target, self._transport, pace=pace, clock=clock, tell=self.metrics.asked)
 
+    def _made_proxy(self, target: Target) -> HeadProxy:
+        setup, tell = self._setup, self.metrics.asked
+        asking = Asking(self._transport, setup.pace, self._means.clock, tell, setup.limits.proxy_seconds)
+        return HeadProxy(target, asking)
+
+    def _deployed(self, cluster: Key) -> None:
+        """Serve was told what to run: see at once what it makes of it. Other replicas see the RayService change."""
+        poll = self.polls.hurry(cluster)
+        if poll:
+            self.plane.worker.mark(Item(poll.partition, cluster))
+
     def _poll(self, item: Item) -> Poll | None:
         """The poll of a cluster as the feed wants it; it is worked out anew only when the feed showed something."""
         known = self.polls.find(item.key, item.partition)
@@ -161,7 +175,9 @@ class Gateway:
         view = self.plane.everywhere
         wanted = self._followed(view, item)
         if wanted:
-            return self.polls.follow(self.dashboards.of(view, item.key), wanted, item.partition)
+            dashboard = self.dashboards.of(view, item.key)
+            proxy = self.dashboards.proxy_of(view, item.key) if wanted.serve else None
+            return self.polls.follow(dashboard, proxy, wanted, partition=item.partition)
         self.polls.forget(item.key)
         return None
 
@@ -172,26 +188,26 @@ class Gateway:
             return Followed()
         jobs = view.of(JOBS)
         found = (jobs.held(job.metadata.key) for job in jobs.find(BY_CLUSTER, item.key))
-        return followed(cluster.object, [job for job in found if job])
+        services = view.of(RAYSERVICES).find(BY_CLUSTER, item.key)
+        return followed(cluster.object, [job for job in found if job], services)
 
     def _marks_of(self, word: str, held: Held[Any], view: View) -> Iterable[Key]:
-        """The cluster that an object of any partition is about, if that cluster stands in the partition of the view."""
-        cluster = self._cluster_of(word, held)
-        if cluster is None or view.of(CLUSTERS).held(cluster) is None:
-            return []
-        self._changed.add(cluster)
-        return [cluster]
+        """The clusters that an object of any partition is about, if they stand in the partition of the view."""
+        clusters = [cluster for cluster in self._clusters_of(word, held) if view.of(CLUSTERS).held(cluster)]
+        self._changed.update(clusters)
+        return clusters
 
-    def _cluster_of(self, word: str, held: Held[Any]) -> Key | None:
+    def _clusters_of(self, word: str, held: Held[Any]) -> Iterable[Key]:
         if word == JOBS.word:
-            key: Key = held.object.cluster
-            return key
+            return (held.object.cluster,)
         if word == SERVICES.word:
-            return cluster_of(held.object)
+            return (cluster_of(held.object),)
+        if word == RAYSERVICES.word:
+            return tuple(held.object.clusters)
         if word == JOB_REPORTS.word:
             job = self.plane.everywhere.of(JOBS).get(held.key)
-            return job.cluster if job else None
-        return held.key
+            return (job.cluster,) if job else ()
+        return (held.key,)
 
     async def _answer_calls(self) -> None:
         """Answer calls as soon as all clusters are known; until then other replicas do."""
@@ -225,3 +241,13 @@ class Gateway:
             connections=lambda: self._transport.connections,
             answers=lambda: self.commands.counts,
         )
+
+
+def _serve_shown(poll: Poll) -> dict[str, object]:
+    """What `/debug/clusters` says of Serve."""
+    report = poll.serve
+    return {
+        "applications": {name: one.status for name, one in report.applications.items()} if report else {},
+        "trouble": report and report.trouble and report.trouble.kind,
+        "proxy": report and report.proxy and {"address": report.proxy.address, "healthy": report.proxy.healthy},
+    }

@@ -15,19 +15,19 @@ class Orphans:
 
     def __init__(self, publisher: Publisher, may_act: Callable[[int], bool]) -> None:
         self._publisher, self._may_act = publisher, may_act
-        self._seen: set[Place[Any]] = set()
+        self._seen: set[str] = set()  # subjects
 
     async def remove(self, view: View) -> None:
         """Look for them, and remove those of our partitions that were seen before."""
-        found: dict[Place[Any], str] = {}
-        for held in _alone(view, JOB_REPORTS, JOBS):
-            found[Place(JOB_INFO, held.partition, held.key)] = held.uid
-        for held in _alone(view, SERVE_REPORTS, CLUSTERS):
-            found[Place(SERVE_INFO, held.partition, held.key)] = held.uid
-        for place, uid in found.items():
-            if place in self._seen and self._may_act(place.partition):
+        jobs, clusters = _alone(view, JOB_REPORTS, JOBS), _alone(view, SERVE_REPORTS, CLUSTERS)
+        found: list[tuple[Place[Any], str]] = [
+            *((Place(JOB_INFO, held.partition, held.key), held.uid) for held in jobs),
+            *((Place(SERVE_INFO, held.partition, held.key), held.uid) for held in clusters),
+        ]
+        for place, uid in found:
+            if place.subject in self._seen and self._may_act(place.partition):
                 await self._publisher.bury(place, uid)
-        self._seen = set(found)
+        self._seen = {place.subject for place, _ in found}
 
 
 def _alone(view: View, reports: Source[Any], objects: Source[Any]) -> Iterator[Held[Any]]:

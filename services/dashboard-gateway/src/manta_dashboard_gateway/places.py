@@ -13,6 +13,8 @@ from manta_dashboard_gateway.seen import Cluster
 
 DASHBOARD_PORT: Final = "dashboard"
 USUAL_PORT: Final = 8265
+SERVE_PORT: Final = "serve"
+USUAL_SERVE_PORT: Final = 8000
 BY_SERVICE, BY_POD, BY_PROXY = "service", "pod", "proxy"
 
 
@@ -35,6 +37,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     token_secret: str = ""
     tls_secret: str = ""
     shut: str = ""  # why nobody can get in
+    pod: str = ""  # when it is one pod and no other
 
     @property
     def scheme(self) -> str:
@@ -63,6 +66,24 @@ def target(cluster: Cluster, services: Iterable[Service], ways: Ways) -> Target:
     )
 
 
+def proxy(cluster: Cluster, ways: Ways) -> Target | None:
+    """Where Serve's proxy in the head pod is; None while there is no such pod."""
+    head, namespace = cluster.status.head, cluster.metadata.namespace
+    if not head.pod_ip or not head.pod_name:
+        return None
+    port = _serve_port(cluster)
+    called, proxied = _joined(head.pod_ip, port), ways.reach == BY_PROXY
+    direct = called if ways.reach in (BY_SERVICE, BY_POD) else ways.reach
+    return Target(
+        cluster=cluster.metadata.key,
+        uid=cluster.metadata.uid,
+        address="" if proxied else direct,
+        host=called,
+        path=f"/api/v1/namespaces/{namespace}/pods/{head.pod_name}:{port}/proxy" if proxied else "",
+        pod=head.pod_name,
+    )
+
+
 # Our own account's token would do, but it must not be shown to pods that users write.
 _BY_KUBERNETES = "the cluster takes tokens of Kubernetes only (authOptions.enableK8sTokenAuth), and Manta shows it none"
 
@@ -84,8 +105,20 @@ def _address(cluster: Cluster, called: str, *, port: int, ways: Ways) -> str:
     if ways.reach != BY_POD:
         return ways.reach
     ip = cluster.status.head.pod_ip
-    host = f"[{ip}]" if ":" in ip else ip
-    return f"{host}:{port}" if ip else called
+    return _joined(ip, port) if ip else called
+
+
+def _joined(ip: str, port: int) -> str:
+    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"
+
+
+def _serve_port(cluster: Cluster) -> int:
+    """The port called `serve` of the head's first container, which is Ray's."""
+    for container in cluster.spec.head_group_spec.template.spec.containers[:1]:
+        for port in container.ports:
+            if port.name == SERVE_PORT:
+                return port.container_port
+    return USUAL_SERVE_PORT
 
 
 def _token_secret(cluster: Cluster) -> str:

@@ -10,16 +10,18 @@ import msgspec
 
 from manta_common.clock import Clock
 from manta_common.dashboard.calls import JobDetails
-from manta_common.dashboard.reports import JOB_INFO, SERVE_INFO, JobReport, ServeReport
+from manta_common.dashboard.reports import JOB_INFO, ProxyReport
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_dashboard_gateway.cache import Cache
-from manta_dashboard_gateway.follow import Followed, FollowedJob
+from manta_dashboard_gateway.follow import Followed, Serving
 from manta_dashboard_gateway.pace import Pace, delay_seconds, first_delay_seconds
+from manta_dashboard_gateway.poll import Poll
 from manta_dashboard_gateway.publisher import Place, Publisher
 from manta_dashboard_gateway.ray.dashboard import Dashboard
+from manta_dashboard_gateway.ray.proxy import HeadProxy
 from manta_dashboard_gateway.rounds import Limits, Rounds
-from manta_dashboard_gateway.sayings import Said, is_about, job_report, serve_report
+from manta_dashboard_gateway.sayings import Said, is_about, is_of, job_report, proxy_report, serve_report
 from manta_dashboard_gateway.seen import JOB_REPORTS, SERVE_REPORTS
 
 T = TypeVar("T")
@@ -35,38 +37,13 @@ class Times(msgspec.Struct, frozen=True, kw_only=True):
     pace: Pace = Pace()
 
 
-class Poll:
-    """One followed cluster: what is known of it, and when it is to be asked again."""
-
-    def __init__(self, dashboard: Dashboard, rounds: Rounds, *, partition: int, due_at: float) -> None:
-        self.dashboard, self.rounds, self.partition, self.due_at = dashboard, rounds, partition, due_at
-        self.followed = Followed()
-        self.jobs: dict[FollowedJob, JobReport] = {}
-        self.serve: ServeReport | None = None
-        self.unsaid = False
-
-    @property
-    def settled(self) -> bool:
-        """Whether all that is followed has ended."""
-        reports = [self.jobs.get(job) for job in self.followed.jobs]
-        return not self.followed.serve and all(one and one.is_terminal and not one.trouble for one in reports)
-
-    def follow(self, followed: Followed, monotonic: float) -> None:
-        """Ask for this from now on; what was not asked for before, at once."""
-        added = {*followed.jobs} - {*self.followed.jobs} or (followed.serve and not self.followed.serve)
-        if added and self.followed:
-            self.due_at = min(self.due_at, monotonic)
-        self.followed = followed
-        self.jobs = {job: self.jobs[job] for job in followed.jobs if job in self.jobs}
-        self.serve = self.serve if followed.serve else None
-
-
 class Polls:
     """All followed clusters."""
 
     def __init__(self, publisher: Publisher, answers: Answers, times: Times, limits: Limits) -> None:
         self._publisher, self._answers, self._times, self._limits = publisher, answers, times, limits
         self._polls: dict[Key, Poll] = {}
+        self._new: set[Key] = set()  # those that are asked more often
 
     def __iter__(self) -> Iterator[Poll]:
         return iter(list(self._polls.values()))
@@ -79,12 +56,14 @@ class Polls:
     def forget(self, cluster: Key) -> None:
         """Ask this cluster no more."""
         self._polls.pop(cluster, None)
+        self._new.discard(cluster)
 
     def keep(self, polls: Iterable[Poll]) -> None:
         """Forget all others."""
         self._polls = {poll.dashboard.target.cluster: poll for poll in polls}
+        self._new &= self._polls.keys()
 
-    def follow(self, dashboard: Dashboard, followed: Followed, partition: int) -> Poll:
+    def follow(self, dashboard: Dashboard, proxy: HeadProxy | None, followed: Followed, *, partition: int) -> Poll:
         """Ask a cluster for this from now on."""
         cluster, now = dashboard.target.cluster, self._times.clock.monotonic()
         poll = self._polls.get(cluster)
@@ -93,7 +72,14 @@ class Polls:
             due_at = now + first_delay_seconds(self._times.pace, new=self._is_new(followed), chance=chance)
             rounds = Rounds(dashboard, self._limits, now=self._times.now)
             poll = self._polls[cluster] = Poll(dashboard, rounds, partition=partition, due_at=due_at)
-        poll.follow(followed, now)
+        poll.follow(followed, proxy, now)
+        return poll
+
+    def hurry(self, cluster: Key) -> Poll | None:
+        """Ask a cluster now, if it is followed, and often for a while."""
+        poll = self._polls.get(cluster)
+        if poll:
+            poll.hurry(self._times.clock.monotonic())
         return poll
 
     def late_seconds(self, poll: Poll) -> float:
@@ -101,38 +87,63 @@ class Polls:
         return self._times.clock.monotonic() - poll.due_at
 
     async def ask(self, poll: Poll, view: View) -> None:
-        """Ask a dashboard; it is due again at its pace. What it said is to be said on."""
+        """Ask a dashboard; it is due again at its pace, or at once if somebody was in a hurry meanwhile."""
+        hurries = poll.hurries
         await self._recall(poll, view)
-        jobs, uid = poll.followed.jobs, poll.dashboard.target.uid
-        said = await poll.rounds.jobs(job.job_id for job in jobs) if jobs else {}
-        served = await poll.rounds.serve() if poll.followed.serve else None
-        poll.jobs = {job: job_report(job, uid, said[job.job_id], poll.jobs.get(job)) for job in jobs}
-        poll.serve = serve_report(uid, served, poll.serve) if served else None
-        self._remember(uid, said)
-        poll.due_at, poll.unsaid = self._times.clock.monotonic() + self._delay_seconds(poll), True
+        await self._ask_jobs(poll)
+        if poll.followed.serve:
+            await self._ask_serve(poll, poll.followed.serve)
+        now = self._times.clock.monotonic()
+        poll.due_at = now if poll.hurries != hurries else now + self._delay_seconds(poll, now)
 
     async def say(self, poll: Poll, view: View) -> None:
         """Make the stream show what is known of a cluster."""
         await _all(
-            [self._publisher.say(place, uid, report, shown=_shown(view, place)) for place, uid, report in _words(poll)]
+            [self._publisher.say(place, uid, report, shown=_shown(view, place)) for place, uid, report in poll.words()]
         )
         poll.unsaid = False
 
     def is_unsaid(self, poll: Poll, view: View) -> bool:
         """Whether there is something to say, or the stream does not show any more what was said."""
-        return poll.unsaid or any(self._publisher.is_lost(place, _shown(view, place)) for place, _, _ in _words(poll))
+        return poll.unsaid or any(self._publisher.is_lost(place, _shown(view, place)) for place, _, _ in poll.words())
 
     async def _recall(self, poll: Poll, view: View) -> None:
         """What was said before, by whomever: trouble goes on since it began, and what Ray said last is kept."""
         unknown = [job for job in poll.followed.jobs if job not in poll.jobs]
-        recalling = [self._publisher.recall(_job_place(job), _shown(view, _job_place(job))) for job in unknown]
-        uid = poll.dashboard.target.uid
-        for job, report in zip(unknown, await _all(recalling), strict=True):
-            if report and is_about(report, job, uid):
-                poll.jobs[job] = report
+        if unknown:
+            uid = poll.dashboard.target.uid
+            places = [poll.place(job) for job in unknown]
+            recalled = await _all([self._publisher.recall(place, _shown(view, place)) for place in places])
+            for job, report in zip(unknown, recalled, strict=True):
+                if report and is_about(report, job, uid):
+                    poll.jobs[job] = report
         if poll.followed.serve and poll.serve is None:
-            place = _serve_place(poll)
+            place = poll.serve_place
             poll.serve = await self._publisher.recall(place, _shown(view, place))
+
+    async def _ask_jobs(self, poll: Poll) -> None:
+        jobs, uid = poll.followed.jobs, poll.dashboard.target.uid
+        said = await poll.rounds.jobs(job.job_id for job in jobs)
+        for job in jobs:
+            poll.learn(job, job_report(job, uid, said[job.job_id], poll.jobs.get(job)))
+        self._remember(uid, said)
+
+    async def _ask_serve(self, poll: Poll, serving: Serving) -> None:
+        """Ask for applications and proxy at the same time: neither is held up by the other's trouble for long."""
+        asked_at, uid = self._times.now(), poll.dashboard.target.uid
+        asking = poll.rounds.serve(ready=serving.ready)
+        if serving.proxy and poll.proxy:
+            said, proxy = await asyncio.gather(asking, self._health(poll, poll.proxy, asked_at))
+        else:
+            said, proxy = await asking, None
+        poll.learn_serve(serve_report(uid, said, poll.serve, proxy))
+
+    async def _health(self, poll: Poll, proxy: HeadProxy, asked_at: datetime) -> ProxyReport | None:
+        """How the proxy does; while it is not its turn, as far as is known."""
+        known = poll.serve.proxy if poll.serve and poll.serve.cluster_uid == proxy.target.uid else None
+        if not proxy.is_due:
+            return known if known and is_of(known, proxy.target) else None
+        return proxy_report(proxy.target, await proxy.problem(), asked_at, known)
 
     def _remember(self, uid: str, said: Mapping[str, Said]) -> None:
         for job_id, one in said.items():
@@ -141,33 +152,17 @@ class Polls:
             else:
                 self._answers.drop((uid, job_id))
 
-    def _delay_seconds(self, poll: Poll) -> float:
-        return delay_seconds(
-            self._times.pace,
-            poll.dashboard.course,
-            new=self._is_new(poll.followed),
-            settled=poll.settled,
-            chance=self._times.chance.random(),
-        )
+    def _delay_seconds(self, poll: Poll, monotonic: float) -> float:
+        state = poll.state(monotonic, new=self._is_new(poll.followed))
+        if state == "new":
+            self._new.add(poll.dashboard.target.cluster)
+        else:
+            self._new.discard(poll.dashboard.target.cluster)
+        chance, course = self._times.chance.random(), poll.dashboard.course
+        return delay_seconds(self._times.pace, course, state, chance=chance, new=len(self._new))
 
     def _is_new(self, followed: Followed) -> bool:
         return followed.new_until is not None and self._times.now() < followed.new_until
-
-
-def _words(poll: Poll) -> list[tuple[Place[Any], str, Any]]:
-    """What is known of a cluster: where it belongs, whom it is about, and the report."""
-    found: list[tuple[Place[Any], str, Any]] = [(_job_place(job), job.uid, poll.jobs[job]) for job in poll.jobs]
-    if poll.serve:
-        found.append((_serve_place(poll), poll.serve.cluster_uid, poll.serve))
-    return found
-
-
-def _job_place(job: FollowedJob) -> Place[JobReport]:
-    return Place(JOB_INFO, job.partition, job.key)
-
-
-def _serve_place(poll: Poll) -> Place[ServeReport]:
-    return Place(SERVE_INFO, poll.partition, poll.dashboard.target.cluster)
 
 
 def _shown(view: View, place: Place[Any]) -> int:

@@ -23,17 +23,13 @@ COMES_BACK_SECONDS = 5.0  # a word of ours that our feed does not show by then m
 R = TypeVar("R", JobReport, ServeReport)
 
 
-class Place(msgspec.Struct, Generic[R], frozen=True):
-    """Where a report stands: a channel, a partition, and whom it is about."""
+class Place(Generic[R]):
+    """Where a report stands: a channel, a partition, and whom it is about. It is kept: a subject takes time to make."""
 
-    channel: Channel[R]
-    partition: int
-    key: Key
-
-    @property
-    def subject(self) -> str:
-        """Its subject."""
-        return self.channel.subject(self.partition, self.key)
+    def __init__(self, channel: Channel[R], partition: int, key: Key) -> None:
+        self.channel: Channel[R] = channel
+        self.partition, self.key = partition, key
+        self.subject = channel.subject(partition, key)
 
 
 class Word(msgspec.Struct, Generic[R], kw_only=True):

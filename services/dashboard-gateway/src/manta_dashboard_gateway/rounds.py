@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from manta_common.dashboard.calls import JobDetails
-from manta_common.errors import MantaError, NotFound
+from manta_common.errors import MantaError, NotFound, Unreachable
 from manta_dashboard_gateway.ray import api
 from manta_dashboard_gateway.ray.answers import Unreadable
 from manta_dashboard_gateway.ray.dashboard import Dashboard
@@ -17,10 +17,11 @@ WITHOUT_LISTS = timedelta(minutes=1)
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a dashboard may take to answer: about one job, and with the list of all."""
+    """How long a dashboard may take to answer: about one job, with the list of all; and Serve's proxy in a head."""
 
     one_seconds: float = 5.0
     list_seconds: float = 15.0
+    proxy_seconds: float = 2.0
 
 
 class Rounds:
@@ -34,6 +35,8 @@ class Rounds:
     async def jobs(self, job_ids: Iterable[str]) -> dict[str, Said]:
         """What Ray says of each of these jobs."""
         wanted = list(dict.fromkeys(job_ids))
+        if not wanted:
+            return {}
         if len(wanted) == 1 or (self._lists_again_at and self._now() < self._lists_again_at):
             return await self._by_id(wanted)
         asked_at = self._now()
@@ -49,9 +52,11 @@ class Rounds:
         missing = [job_id for job_id, said in found.items() if said is None]
         return {job_id: said for job_id, said in found.items() if said} | await self._by_id(missing)
 
-    async def serve(self) -> Said:
-        """What Serve says of its applications."""
+    async def serve(self, *, ready: bool) -> Said:
+        """What Serve says of its applications; a head that is not ready need not be asked."""
         asked_at = self._now()
+        if not ready:
+            return Said(asked_at=asked_at, error=Unreachable("the head pod is not ready"))
         try:
             found = await api.applications(self._dashboard.poll, self._limits.one_seconds)
         except MantaError as error:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from manta_common.dashboard.calls import UNAUTHORISED, Applications, JobDetails
-from manta_common.dashboard.reports import JobReport, ServeReport, Trouble, TroubleKind
+from manta_common.dashboard.reports import JobReport, ProxyReport, ServeReport, Trouble, TroubleKind
 from manta_common.errors import MantaError, NotFound, Refused
 from manta_dashboard_gateway.follow import FollowedJob
+from manta_dashboard_gateway.places import Target
 
 MESSAGE_CHARACTERS = 64 * 1024  # Ray itself cuts the log in a message to 20,000
 TROUBLE_CHARACTERS = 500
@@ -42,14 +43,42 @@ def job_report(job: FollowedJob, cluster_uid: str, said: Said, before: JobReport
     )
 
 
-def serve_report(cluster_uid: str, said: Said, before: ServeReport | None) -> ServeReport:
-    """The report of a cluster's applications; in trouble, what Serve said last is kept."""
-    blank = ServeReport(cluster_uid=cluster_uid, asked_at=said.asked_at)
-    if said.applications is None:
-        kept = before if before and before.cluster_uid == cluster_uid else blank
-        return msgspec.structs.replace(kept, asked_at=said.asked_at, trouble=_trouble(said, kept.trouble))
+def serve_report(
+    cluster_uid: str, said: Said, before: ServeReport | None, proxy: ProxyReport | None = None
+) -> ServeReport:
+    """The report of a cluster's applications and of its proxy; in trouble, what Serve said last is kept."""
+    kept = before if before and before.cluster_uid == cluster_uid else None
     found = said.applications
-    return msgspec.structs.replace(blank, applications=found.applications, target_capacity=found.target_capacity)
+    if found is None:
+        kept = kept or ServeReport(cluster_uid=cluster_uid, asked_at=said.asked_at)
+        trouble = _trouble(said, kept.trouble)
+        return msgspec.structs.replace(kept, asked_at=said.asked_at, trouble=trouble, proxy=proxy)
+    return ServeReport(
+        cluster_uid=cluster_uid,
+        asked_at=said.asked_at,
+        applications=found.applications,
+        target_capacity=found.target_capacity,
+        proxy=proxy,
+    )
+
+
+def proxy_report(target: Target, problem: str, asked_at: datetime, before: ProxyReport | None) -> ProxyReport:
+    """The report of the proxy in a head pod, which is well when it has no problem; it goes on since it began."""
+    found = ProxyReport(
+        pod=target.pod,
+        address=target.host,
+        healthy=not problem,
+        since=asked_at,
+        message=shortened(problem, TROUBLE_CHARACTERS),
+    )
+    if before and is_of(before, target) and before.healthy == found.healthy:
+        return msgspec.structs.replace(found, since=before.since)
+    return found
+
+
+def is_of(report: ProxyReport, target: Target) -> bool:
+    """Whether a report speaks of this very proxy."""
+    return (report.pod, report.address) == (target.pod, target.host)
 
 
 def is_about(report: JobReport, job: FollowedJob, cluster_uid: str) -> bool:

@@ -12,7 +12,7 @@ from manta_common.api.rayoptions import AuthOptions, TLSOptions
 from manta_common.api.wire import Time, Wire
 from manta_common.feed import Source
 from manta_common.keys import Key
-from manta_common.kinds import RAYCLUSTER, RAYJOB, SERVICE
+from manta_common.kinds import RAYCLUSTER, RAYJOB, RAYSERVICE, SERVICE
 
 BY_CLUSTER = "cluster"
 
@@ -38,10 +38,36 @@ class NamedService(Wire, frozen=True, kw_only=True):
     metadata: Meta = field(default_factory=Meta)
 
 
+class Port(Wire, frozen=True, kw_only=True):
+    """A port of a container."""
+
+    name: str = ""
+    container_port: int = 0
+
+
+class Container(Wire, frozen=True, kw_only=True):
+    """A container, of which only the ports matter here."""
+
+    ports: tuple[Port, ...] = ()
+
+
+class PodSpec(Wire, frozen=True, kw_only=True):
+    """What matters of a pod's spec."""
+
+    containers: tuple[Container, ...] = ()
+
+
+class Template(Wire, frozen=True, kw_only=True):
+    """A pod's template."""
+
+    spec: PodSpec = field(default_factory=PodSpec)
+
+
 class Head(Wire, frozen=True, kw_only=True):
     """The head group."""
 
     head_service: NamedService | None = None
+    template: Template = field(default_factory=Template)
 
 
 class ClusterSpec(Wire, frozen=True, kw_only=True):
@@ -96,6 +122,41 @@ class Job(Wire, frozen=True, kw_only=True):
         return Key(self.metadata.namespace, self.status.ray_cluster_name)
 
 
+class RayServiceSpec(Wire, frozen=True, kw_only=True):
+    """What matters of a RayService's spec."""
+
+    serve_config_v2: str = ""
+    exclude_head_pod_from_serve_svc: bool = False
+
+
+class RayServiceCluster(Wire, frozen=True, kw_only=True):
+    """One of the two clusters of a RayService."""
+
+    ray_cluster_name: str = ""
+    target_capacity: int | None = None
+
+
+class RayServiceStatus(Wire, frozen=True, kw_only=True):
+    """What matters of a RayService's status."""
+
+    active_service_status: RayServiceCluster = field(default_factory=RayServiceCluster)
+    pending_service_status: RayServiceCluster = field(default_factory=RayServiceCluster)
+
+
+class RayService(Wire, frozen=True, kw_only=True):
+    """A RayService."""
+
+    metadata: Meta = field(default_factory=Meta)
+    spec: RayServiceSpec = field(default_factory=RayServiceSpec)
+    status: RayServiceStatus = field(default_factory=RayServiceStatus)
+
+    @property
+    def clusters(self) -> dict[Key, RayServiceCluster]:
+        """The cluster that serves and the one to come, as far as there are."""
+        both = (self.status.active_service_status, self.status.pending_service_status)
+        return {Key(self.metadata.namespace, one.ray_cluster_name): one for one in both if one.ray_cluster_name}
+
+
 class Outline(Wire, frozen=True, kw_only=True):
     """A report of ours, of which only the existence matters."""
 
@@ -108,6 +169,7 @@ def cluster_of(service: Service) -> Key:
 CLUSTERS = Source(RAYCLUSTER.name, Cluster)
 JOBS = Source(RAYJOB.name, Job, {BY_CLUSTER: lambda job: [job.cluster]})
 SERVICES = Source(SERVICE.name, Service, {BY_CLUSTER: lambda service: [cluster_of(service)]})
-JOB_REPORTS = Source("jobinfo", Outline)
-SERVE_REPORTS = Source("serveinfo", Outline)
-SOURCES: Sequence[Source[Any]] = (CLUSTERS, JOBS, SERVICES, JOB_REPORTS, SERVE_REPORTS)
+RAYSERVICES = Source(RAYSERVICE.name, RayService, {BY_CLUSTER: lambda service: service.clusters})
+JOB_REPORTS = Source("jobinfo", Outline, by_version=True)
+SERVE_REPORTS = Source("serveinfo", Outline, by_version=True)
+SOURCES: Sequence[Source[Any]] = (CLUSTERS, JOBS, SERVICES, RAYSERVICES, JOB_REPORTS, SERVE_REPORTS)

@@ -1,5 +1,6 @@
 """Ended RayJobs on the plane: their deletions fall due by time, and each is decided once more before it is done."""
 
+import asyncio
 import functools
 import logging
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,8 @@ from manta_janitor.telling import QUIET, Teller
 from manta_janitor.turns import Turn, Turns
 
 IN_TIME: Final = timedelta(seconds=3)
+AHEAD: Final = 2  # of so many passes one deletes, while the others read what they are about to delete
+FRESH_SECONDS: Final = 0.2  # what was read longer ago is read once more
 log = logging.getLogger(__name__)
 JOBS = Source("rayjob", EndingJob)
 CLUSTERS = Source("raycluster", JobCluster)
@@ -44,12 +47,14 @@ class EndingService:
 
     def __init__(self, kube: Kube, means: Means, settings: JanitorSettings, recorder: Recorder, shape: Shape) -> None:
         self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYJOB)
+        self._time = means.clock.monotonic
         self.plane = Plane(means, self, shape)
         self.queue = Queue(means.metrics, kube.now, self._is_ours)
         self._turns = Turns(
             shape.pace.concurrency, self.plane.worker.mark, time=means.clock.monotonic, is_ours=self._is_ours
         )
         self._writes = Writes(kube, self.plane, self.sources)
+        self._room = asyncio.Semaphore(max(1, shape.pace.concurrency // AHEAD))
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
         """A job marks itself, a cluster the job that it belongs to."""
@@ -101,13 +106,28 @@ class EndingService:
 
     async def _delete(self, item: Item, deletion: Deletion) -> None:
         """Read the job again and decide again; only what is still due, by a clock that cannot be ahead, is deleted."""
+        job, read_at = await self._confirmed(item, deletion), self._time()
+        if job is None:
+            return
+        async with self._room:
+            if self._time() - read_at > FRESH_SECONDS:
+                job = await self._confirmed(item, deletion)
+            if job is not None:
+                await self._tried(item, deletion, job)
+
+    async def _confirmed(self, item: Item, deletion: Deletion) -> RayJob | None:
+        """The job as it is now, whose deletion is due; None if that is not sure yet, and then it is looked at again."""
         job, cluster = await self._read(item)
         surely = self._kube.earliest_now()
         if deletion.at > surely:
             self.plane.worker.recheck(item, deletion.at + (self._kube.now() - surely))
-            return
+            return None
         if plan(Ended(job=job, cluster=cluster), self._settings, surely).due != deletion:
             raise NotCaughtUp("the job has changed since its deletion was decided")
+        return job
+
+    async def _tried(self, item: Item, deletion: Deletion, job: RayJob) -> None:
+        """Carry a deletion out, and count what became of it."""
         try:
             await self._carry(item, deletion, job)
         except QUIET:

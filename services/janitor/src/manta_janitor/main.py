@@ -11,7 +11,7 @@ from manta_common.worker import Pace
 from manta_janitor.clusters import FadingService
 from manta_janitor.config import Config
 from manta_janitor.history import HistoryService
-from manta_janitor.jobs import EndingService
+from manta_janitor.jobs import AHEAD, EndingService
 from manta_janitor.orphans import OrphanService
 
 ABOUT = "Deletes what RayJobs ask to be deleted, in time, and cleans up after clusters that keep state in Redis."
@@ -23,7 +23,8 @@ async def main(config: Config, parts: Parts) -> None:
         recorder = Recorder(found.kube, socket.gethostname())
         shape = Shape(partitions=config.partitions, pace=Pace(concurrency=config.concurrency))
         settings = config.settings()
-        jobs = EndingService(found.kube, found.means, settings.janitor, recorder, shape)
+        wide = Shape(partitions=config.partitions, pace=Pace(concurrency=AHEAD * config.concurrency))
+        jobs = EndingService(found.kube, found.means, settings.janitor, recorder, wide)
         clusters = FadingService(found.kube, found.means, settings, recorder, shape)
         history = HistoryService(found.kube, found.means, shape)
         planes = [jobs.plane, clusters.plane, history.plane]

@@ -66,9 +66,13 @@ class StopJob(msgspec.Struct, frozen=True, tag=True):
 
 
 class Confirm(msgspec.Struct, frozen=True, tag=True):
-    """Ask Ray whether the job has not ended after all; when Ray cannot be asked, the status says `otherwise`."""
+    """Ask Ray whether the job has not ended after all; when Ray cannot be asked, the status says `otherwise`.
+
+    `absent`: whether there is no such job, running or not.
+    """
 
     otherwise: RayJobStatus
+    absent: bool = False
 
 
 class FitGang(msgspec.Struct, frozen=True, tag=True):
@@ -78,10 +82,15 @@ class FitGang(msgspec.Struct, frozen=True, tag=True):
 
 
 class WriteStatus(msgspec.Struct, frozen=True, tag=True):
-    """Write what changed of the status; `with_log` adds the last lines of the driver's log to the message."""
+    """Write what changed of the status.
+
+    `with_log` adds the last lines of the driver's log to the message, `with_answer` what Ray says of a job that it has
+    just been given, so that its first status needs no write of its own.
+    """
 
     status: RayJobStatus
     with_log: bool = False
+    with_answer: bool = False
 
 
 class Tell(msgspec.Struct, frozen=True, tag=True):

@@ -3,6 +3,8 @@
 import logging
 from typing import Final
 
+import msgspec
+
 from manta_common.dashboard import calls
 from manta_common.dashboard.client import Dashboards
 from manta_common.dashboard.reports import TERMINAL
@@ -13,6 +15,7 @@ from manta_job_reconciler import manifests
 from manta_job_reconciler.observed import Observed
 
 LOG_CHARACTERS: Final = 1024
+SOON_SECONDS: Final = 2.0
 log = logging.getLogger(__name__)
 
 
@@ -38,15 +41,24 @@ class Ray:
         except (MantaError, Unbuildable) as error:
             raise Unasked(f"The Ray job could not be submitted: {error}") from error
 
-    async def confirm(self) -> None:
-        """NotCaughtUp when Ray says that the job has ended after all: the report of it is on its way."""
+    async def look(self) -> calls.JobDetails | None:
+        """What Ray says of the job at this moment, if it does so soon."""
+        about = msgspec.structs.replace(self._about, limit_seconds=SOON_SECONDS)
+        try:
+            return await self._dashboards.get(about)
+        except MantaError as error:
+            log.debug("ray says nothing of the job yet", extra={"job": str(self._place), "error": str(error)})
+            return None
+
+    async def confirm(self, *, absent: bool) -> None:
+        """NotCaughtUp when Ray says that the job has ended after all, or is there: the report of it is on its way."""
         try:
             found = await self._dashboards.get(self._about)
         except NotFound:
             return
         except MantaError as error:
             raise Unasked(f"Ray could not be asked how the job has ended: {error}") from error
-        if found.status in TERMINAL:
+        if absent or found.status in TERMINAL:
             raise NotCaughtUp(f"ray says that the job is {found.status}, the report has not come yet")
 
     async def stop(self, *, required: bool) -> None:

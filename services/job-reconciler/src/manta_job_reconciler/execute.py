@@ -55,6 +55,7 @@ from manta_job_reconciler.asking import Ray, Unasked
 from manta_job_reconciler.gang import fit_pod_group
 from manta_job_reconciler.gauges import Gauges
 from manta_job_reconciler.observed import JobSettings, Observed
+from manta_job_reconciler.status import answered
 
 CONTROLLER: Final = "rayjob-controller"
 AGAIN_SECONDS: Final = 3.0  # between two tries to ask Ray
@@ -185,7 +186,7 @@ class Errand:
             case Submit():
                 await self._or_remember(action.otherwise, self._ray.submit())
             case Confirm():
-                await self._or_remember(action.otherwise, self._ray.confirm())
+                await self._or_remember(action.otherwise, self._ray.confirm(absent=action.absent))
             case StopJob():
                 await self._ray.stop(required=action.required)
 
@@ -201,6 +202,10 @@ class Errand:
 
     async def _write_status(self, action: WriteStatus) -> None:
         status = action.status
+        found = await self._ray.look() if action.with_answer else None
+        if found:
+            observed, settings = self._observed, self._hands.settings
+            status = answered(observed, status, found, settings, self._hands.now())
         if action.with_log:
             tail = await self._ray.log_tail()
             if tail not in status.message:  # Ray itself often tells the end of the log

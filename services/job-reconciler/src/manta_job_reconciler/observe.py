@@ -59,12 +59,13 @@ def observe(view: View, everywhere: View, item: Item) -> Observed | None:
     if job is None:
         return None
     place = Key(item.key.namespace, job.status.ray_cluster_name)
-    cluster = (everywhere if job.spec.cluster_selector else view).of(CLUSTERS).get(place)
+    around = everywhere if job.spec.cluster_selector else view
+    cluster = around.of(CLUSTERS).get(place)
     submitter = view.of(SUBMITTERS).get(item.key)
     return Observed(
         job=job,
         cluster=cluster,
-        cluster_service=_head_service(everywhere, cluster),
+        cluster_service=_head_service(around, cluster),
         own_service=view.of(SERVICES).get(Key(item.key.namespace, names.head_service(item.key.name))),
         submitter=submitter if submitter and item.key in job_of(submitter) else None,
         submitter_pods=tuple(view.of(PODS).find("submitter", item.key)),
@@ -73,10 +74,10 @@ def observe(view: View, everywhere: View, item: Item) -> Observed | None:
     )
 
 
-def _head_service(everywhere: View, cluster: RayCluster | None) -> Service | None:
+def _head_service(around: View, cluster: RayCluster | None) -> Service | None:
     if cluster is None:
         return None
-    return everywhere.of(SERVICES).get(Key(cluster.metadata.namespace, head_service_name(cluster)))
+    return around.of(SERVICES).get(Key(cluster.metadata.namespace, head_service_name(cluster)))
 
 
 def _believed(report: JobReport | None, job: RayJob, cluster: RayCluster | None) -> JobReport | None:

@@ -3,6 +3,7 @@
 from typing import Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from manta_common.api import annotations, labels
 from manta_common.api.core import Job, Pod, Service
@@ -40,6 +41,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     submitter_pods: tuple[Pod, ...] = ()
     pods: tuple[Pod, ...] = ()
     report: JobReport | None = None
+    problem: tuple[str, str] | UnsetType | None = UNSET  # what is wrong with the job, if that was worked out already
 
     @property
     def head_pods(self) -> tuple[Pod, ...]:
@@ -88,4 +90,4 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, status: RayJobStatus) -> Self:
         """The same with another status."""
-        return msgspec.structs.replace(self, job=msgspec.structs.replace(self.job, status=status))
+        return msgspec.structs.replace(self, job=msgspec.structs.replace(self.job, status=status), problem=UNSET)

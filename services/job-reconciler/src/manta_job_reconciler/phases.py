@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from msgspec import UnsetType
+
 from manta_job_reconciler import reasons
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.policies import (
@@ -23,7 +25,8 @@ def next_step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
         return leaving.step(observed, now)
     if observed.status.job_deployment_status in reasons.WINDING_DOWN:
         return winding_down.step(observed, settings, now)  # whatever the spec says: nothing may be left behind
-    wrong = validity.problem(observed.job, settings.gates)
+    known = observed.problem
+    wrong = validity.problem(observed.job, settings.gates) if isinstance(known, UnsetType) else known
     if wrong:
         return validity.refused(observed, *wrong)
     return _by_state(observed, settings, now)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from manta_common.api import labels
 from manta_common.dashboard.client import Dashboards
 from manta_common.feed import Source, View
@@ -19,6 +21,7 @@ from manta_job_reconciler.actions import Action
 from manta_job_reconciler.decide import decide
 from manta_job_reconciler.execute import Errand, Hands
 from manta_job_reconciler.gauges import Gauges
+from manta_job_reconciler.judge import Judge
 from manta_job_reconciler.observe import (
     CLUSTERS,
     JOBS,
@@ -34,6 +37,8 @@ from manta_job_reconciler.observe import (
 )
 from manta_job_reconciler.observed import JobSettings, Observed
 
+Phases = Sequence[Phase[Action]]
+
 
 class JobService:
     """Implements the plane's `Service` for RayJobs."""
@@ -42,7 +47,7 @@ class JobService:
     sources: Sequence[Source[Any]] = (JOBS, CLUSTERS, SERVICES, SUBMITTERS, PODS, REPORTS)
 
     def __init__(self, kube: Kube, means: Means, settings: JobSettings, recorder: Recorder, shape: Shape) -> None:
-        self._kube, self._settings = kube, settings
+        self._kube, self._settings, self._judge = kube, settings, Judge(settings.gates)
         wide = Wide(sources=(CLUSTERS, SERVICES), marks=_selecting)
         self.plane = Plane(means, self, shape, wide=wide)
         self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
@@ -72,11 +77,13 @@ class JobService:
         """One pass."""
         seen: dict[str, Observed] = {}
 
-        def decided(view: View, about: Item) -> Sequence[Phase[Action]]:
+        def decided(view: View, about: Item) -> Phases:
             found = observe(view, self.plane.everywhere, about)
             if found is None:
                 self._gauges.gone(about)
+                self._judge.forget(about)
                 return []
+            found = msgspec.structs.replace(found, problem=self._judge.problem(about, found.job))
             seen["job"] = found
             self._gauges.saw(about, found.job)
             if found.is_untouched:
@@ -103,13 +110,16 @@ class JobService:
 
 
 def _selecting(word: str, held: Held[Any], view: View) -> Iterable[Key]:
-    """The jobs of a partition that use a cluster which stands elsewhere."""
+    """The jobs of a partition that use a cluster which may stand elsewhere; one of their own stands with them."""
     clusters = [held.key] if word == CLUSTERS.word else cluster_of(held.object)
-    return [key for cluster in clusters for key in _jobs_on(view, cluster)]
+    return [key for cluster in clusters for key in _jobs_on(view, cluster, selected=True)]
 
 
-def _jobs_on(view: View, cluster: Key) -> list[Key]:
-    return [Key(job.metadata.namespace, job.metadata.name) for job in view.of(JOBS).find("cluster", cluster)]
+def _jobs_on(view: View, cluster: Key, *, selected: bool = False) -> list[Key]:
+    found = view.of(JOBS).find("cluster", cluster)
+    return [
+        Key(job.metadata.namespace, job.metadata.name) for job in found if job.spec.cluster_selector or not selected
+    ]
 
 
 def _scope(item: Item) -> Scope:

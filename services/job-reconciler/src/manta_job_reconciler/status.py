@@ -6,12 +6,15 @@ from typing import Final
 import msgspec
 
 from manta_common.api.raycluster import RayClusterStatus
-from manta_common.api.rayjob import RayJobStatus
-from manta_common.dashboard.reports import SUCCEEDED
+from manta_common.api.rayjob import RayJobStatus, RayJobStatusInfo
+from manta_common.dashboard.calls import JobDetails
+from manta_common.dashboard.reports import SUCCEEDED, TERMINAL
 from manta_job_reconciler import conditions, reasons
 from manta_job_reconciler.observed import JobSettings, Observed
 
-CLUSTER_PAUSE: Final = timedelta(seconds=3)  # as often as KubeRay looks
+# News of a cluster wait for more of them, and for those of the job, which are written with them.
+CLUSTER_PAUSE: Final = timedelta(seconds=10)
+LONGEST_PAUSE: Final = timedelta(seconds=30)
 # Of a cluster's status, what counts when two are compared.
 _CLUSTER_FIELDS: Final = (
     "state",
@@ -51,6 +54,17 @@ def completed(observed: Observed, after: RayJobStatus, settings: JobSettings, no
     return msgspec.structs.replace(after, conditions=conditions.conditions(observed, after, settings, now))
 
 
+def answered(
+    observed: Observed, after: RayJobStatus, found: JobDetails, settings: JobSettings, now: datetime
+) -> RayJobStatus:
+    """The status of a job that Ray has just been given, with what Ray says of it; an end is left to its report."""
+    if not found.status or found.status in TERMINAL:
+        return after
+    info = RayJobStatusInfo(start_time=found.started_at)
+    heard = msgspec.structs.replace(after, job_status=found.status, message=found.message, ray_job_info=info)
+    return completed(observed, heard, settings, now)
+
+
 def is_worth_writing(before: RayJobStatus, after: RayJobStatus) -> bool:
     """Whether something that a reader acts on has changed.
 
@@ -70,7 +84,10 @@ def waits_until(before: RayJobStatus, after: RayJobStatus) -> datetime | None:
     """When news of the cluster alone are written; None when there is more to say, or nothing was said yet."""
     since = before.ray_cluster_status.last_update_time or before.start_time
     rest = msgspec.structs.replace(after, ray_cluster_status=before.ray_cluster_status)
-    return since + CLUSTER_PAUSE if since and not is_worth_writing(before, rest) else None
+    if since is None or is_worth_writing(before, rest):
+        return None
+    changed_at = after.ray_cluster_status.last_update_time or since
+    return min(changed_at + CLUSTER_PAUSE, since + LONGEST_PAUSE)
 
 
 def _differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:

@@ -129,10 +129,13 @@ class Desk:
         place, record = sighting.place, self._book.get(sighting.place)
         waiting = self._withheld.pop(place, None) or Waiting(now, 0)
         waiting.scopes |= sighting.scope
-        if record is None and not self._roots.is_complete(place) and waiting.since != float("-inf"):
+        is_complete = self._roots.is_complete(place)
+        if record is None and not is_complete and waiting.since != float("-inf"):
             self._withheld[place] = waiting
             return
-        partition = partition_of(self._roots.root(place).key, self._partitions)
+        # Owners go before what they own: what is left of them stays where it stands, and is not moved to its end.
+        stays = record is not None and record.uid == sighting.metadata.uid and not is_complete
+        partition = record.partition if record and stays else self._partition(place)
         moved = record is not None and record.partition != partition
         if record and not moved and (record.uid, record.version) == (sighting.metadata.uid, version):
             record.scopes |= sighting.scope
@@ -160,13 +163,16 @@ class Desk:
 
     def _below(self, place: Place) -> list[Place]:
         """What belongs to an object and waited for it, or stands in a partition that is no longer its own."""
-        partition = partition_of(self._roots.root(place).key, self._partitions)
+        partition = self._partition(place)
         found = []
         for child in self._roots.below(place):
             record = self._book.get(child)
             if child in self._withheld or (record and record.partition != partition):
                 found.append(child)
         return found
+
+    def _partition(self, place: Place) -> int:
+        return partition_of(self._roots.root(place).key, self._partitions)
 
     def _subject(self, place: Place, partition: int) -> str:
         return self._channels[place.kind].subject(partition, place.key)

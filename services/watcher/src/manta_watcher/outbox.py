@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import random
+from contextvars import Context, copy_context
 from typing import Protocol
 
 import msgspec
@@ -47,7 +48,8 @@ class Outbox:
         self._waiting: dict[str, Parcel] = {}
         self._flying: set[str] = set()
         self._tombstones: dict[str, float] = {}  # until when they stand
-        self._woken = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+        self._context: Context  # that of `run`: a word is sent in no other
         self._chance = random.Random(0)  # spreads our own tries only, for nobody else writes
 
     @property
@@ -58,7 +60,8 @@ class Outbox:
     def put(self, subject: str, parcel: Parcel) -> None:
         """This is to be the last word on the subject; what waited there before is no longer sent."""
         self._waiting[subject] = parcel
-        self._woken.set()
+        if len(self._flying) < AT_ONCE and self._is_sendable(subject):
+            self._begin(subject)
 
     @property
     def known(self) -> int:
@@ -95,23 +98,37 @@ class Outbox:
     async def run(self) -> None:
         """Publish until cancelled; StoodDown when somebody else has written."""
         async with asyncio.TaskGroup() as group:
-            while True:
-                for subject in self._sendable():
-                    self._flying.add(subject)
-                    group.create_task(self._send(subject, self._waiting.pop(subject)))
-                await self._woken.wait()
-                self._woken.clear()
+            self._group, self._context = group, copy_context()
+            try:
+                self._begin_more()
+                await asyncio.get_running_loop().create_future()  # that never comes
+            finally:
+                self._group = None
 
-    def _sendable(self) -> list[str]:
-        """What may go now: nothing of the same subject is under way, nor what it has to follow."""
-        room, found = AT_ONCE - len(self._flying), list[str]()
-        for subject, parcel in self._waiting.items():
-            if len(found) >= room:
-                break
-            held_up = parcel.after in self._flying or parcel.after in self._waiting
-            if subject not in self._flying and not held_up:
-                found.append(subject)
-        return found
+    def _begin_more(self) -> None:
+        """Send of what waits as much as may go now."""
+        room = AT_ONCE - len(self._flying)
+        for subject in list(itertools.islice(filter(self._is_sendable, self._waiting), room)):
+            self._begin(subject)
+
+    def _is_sendable(self, subject: str) -> bool:
+        """Whether nothing of the same subject is under way, nor what it has to follow."""
+        after = self._waiting[subject].after
+        return subject not in self._flying and after not in self._flying and after not in self._waiting
+
+    def _begin(self, subject: str) -> None:
+        if self._group:
+            self._flying.add(subject)
+            parcel = self._waiting.pop(subject)
+            self._group.create_task(self._sent(subject, parcel), context=self._context.copy())
+
+    async def _sent(self, subject: str, parcel: Parcel) -> None:
+        try:
+            await self._send(subject, parcel)
+        except Exception:
+            self._group = None  # it is over: nothing more may be begun
+            raise
+        self._begin_more()
 
     async def _send(self, subject: str, parcel: Parcel) -> None:
         if TRACE_HEADER in parcel.headers:
@@ -124,7 +141,6 @@ class Outbox:
         self._tombstones.pop(subject, None)
         if parcel.ttl_seconds is not None:
             self.buried(subject, seconds=parcel.ttl_seconds)
-        self._woken.set()
 
     async def _insist(self, subject: str, parcel: Parcel) -> None:
         for failures in itertools.count():

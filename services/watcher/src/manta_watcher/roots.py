@@ -4,10 +4,10 @@ from collections.abc import Hashable
 
 import msgspec
 
-from manta_common.api.labels import CLUSTER
+from manta_common.api.labels import CLUSTER, ENDPOINT_SLICE_SERVICE
 from manta_common.api.meta import ObjectMeta
 from manta_common.keys import Key
-from manta_common.kinds import JOB, RAYCLUSTER, RAYCRONJOB, RAYJOB, RAYSERVICE
+from manta_common.kinds import ENDPOINTSLICE, JOB, RAYCLUSTER, RAYCRONJOB, RAYJOB, RAYSERVICE, SERVICE
 
 PARENTS = {kind.kind: kind.name for kind in (RAYCRONJOB, RAYSERVICE, RAYJOB, RAYCLUSTER, JOB)}
 CHILDREN_BY_LABEL = {"pod"}
@@ -21,7 +21,10 @@ class Place(msgspec.Struct, frozen=True, order=True):
 
 
 def parent(kind: str, metadata: ObjectMeta) -> Place | None:
-    """The object that this one belongs to: its owner, or for a pod the cluster that its label names."""
+    """The object that this one belongs to: its owner, or the cluster or Service that its label names."""
+    service = metadata.labels.get(ENDPOINT_SLICE_SERVICE)
+    if kind == ENDPOINTSLICE.name and service:
+        return Place(SERVICE.name, Key(metadata.namespace, service))
     cluster = metadata.labels.get(CLUSTER)
     if kind in CHILDREN_BY_LABEL and cluster:
         return Place(RAYCLUSTER.name, Key(metadata.namespace, cluster))

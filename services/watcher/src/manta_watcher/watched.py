@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from manta_common.api.core import Job, Pod, Service
+from manta_common.api.core import EndpointSlice, Job, Pod, Service
 from manta_common.api.labels import CREATED_BY, CREATED_BY_VALUE, JOB_NAME, NODE_TYPE, SERVE
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
 from manta_common.api.rayservice import RayService
-from manta_common.kinds import JOB, POD, RAYCLUSTER, RAYCRONJOB, RAYJOB, RAYSERVICE, SERVICE, Kind
+from manta_common.kinds import ENDPOINTSLICE, JOB, POD, RAYCLUSTER, RAYCRONJOB, RAYJOB, RAYSERVICE, SERVICE, Kind
 from manta_common.kube.protocol import Scope
 
 OURS = f"{CREATED_BY}={CREATED_BY_VALUE}"
@@ -36,5 +36,6 @@ WATCHED = (
     Watched(RAYCLUSTER, RayCluster),
     Watched(JOB, Job, (OURS,)),
     Watched(SERVICE, Service, (NODE_TYPE, SERVE)),
+    Watched(ENDPOINTSLICE, EndpointSlice, (SERVE,)),  # it bears the labels of its Service
     Watched(POD, Pod, (NODE_TYPE, f"{OURS},{JOB_NAME}")),
 )

@@ -6,7 +6,15 @@ import msgspec
 import pytest
 
 from manta_common.bus.channel import State
-from manta_common.dashboard.reports import JOB_INFO, JobReport, ServeReport, Trouble, is_same
+from manta_common.dashboard.reports import (
+    JOB_INFO,
+    ApplicationReport,
+    JobReport,
+    ProxyReport,
+    ServeReport,
+    Trouble,
+    is_same,
+)
 from manta_common.keys import Key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,6 +41,28 @@ RUNNING = JobReport(job_uid="u", cluster_uid="c", job_id="j", asked_at=NOW, stat
 )
 def test_a_report_is_news_when_a_reader_can_tell(changes: dict[str, object], same: bool) -> None:
     assert is_same(RUNNING, msgspec.structs.replace(RUNNING, **changes)) is same
+
+
+PROXY = ProxyReport(pod="p", address="10.0.0.7:8000", healthy=False, since=NOW, message="refused")
+SERVED = ServeReport(cluster_uid="c", asked_at=NOW, trouble=TROUBLE, proxy=PROXY)
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        pytest.param({"asked_at": LATER}, True, id="asked later"),
+        pytest.param({"proxy": msgspec.structs.replace(PROXY, message="late")}, True, id="other words"),
+        pytest.param({"proxy": msgspec.structs.replace(PROXY, healthy=True)}, False, id="the proxy is well"),
+        pytest.param({"proxy": msgspec.structs.replace(PROXY, since=LATER)}, False, id="not well again"),
+        pytest.param({"proxy": msgspec.structs.replace(PROXY, address="other")}, False, id="another head"),
+        pytest.param({"proxy": None}, False, id="nobody wants to know"),
+        pytest.param({"trouble": None}, False, id="no trouble any more"),
+        pytest.param({"applications": {"a": ApplicationReport(config={"name": "a"})}}, False, id="an application"),
+        pytest.param({"target_capacity": 50.0}, False, id="another capacity"),
+    ],
+)
+def test_a_report_of_serve_is_news_when_a_reader_can_tell(changes: dict[str, object], same: bool) -> None:
+    assert is_same(SERVED, msgspec.structs.replace(SERVED, **changes)) is same
 
 
 def test_the_first_report_is_news() -> None:

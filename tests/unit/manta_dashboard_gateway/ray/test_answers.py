@@ -86,6 +86,18 @@ def test_what_is_no_list_is_no_answer(body: bytes) -> None:
         answers.jobs(body)
 
 
+def test_what_an_application_was_told_is_read() -> None:
+    config = {"name": "a", "import_path": "m:a", "deployments": [{"name": "d", "num_replicas": 2}]}
+    shown = {"status": "RUNNING", "deployed_app_config": config, "last_deployed_time_s": 1_767_225_600.5}
+    deleting = {"status": "DELETING", "deployed_app_config": None, "last_deployed_time_s": 0}
+    found = answers.applications(as_json({"applications": {"a": shown, "b": deleting}})).applications
+    assert (found["a"].config, found["a"].deployed_at) == (
+        config,
+        datetime(2026, 1, 1, microsecond=500_000, tzinfo=UTC),
+    )
+    assert (found["b"].config, found["b"].deployed_at) == (None, None)
+
+
 def test_applications_are_read() -> None:
     deployments = {"d": {"status": "HEALTHY", "message": "", "replicas": []}}
     body = as_json({"applications": {"": {"status": "RUNNING", "message": None, "deployments": deployments}}})

@@ -9,6 +9,7 @@ OVERWRITE_CONTAINER_CMD: Final = "ray.io/overwrite-container-cmd"
 ENABLE_SERVE_SERVICE: Final = "ray.io/enable-serve-service"
 DISABLE_PROVISIONED_HEAD_RESTART: Final = "ray.io/disable-provisioned-head-restart"
 INITIALIZING_TIMEOUT: Final = "ray.io/initializing-timeout"
+UPGRADE_TIMEOUT: Final = "ray.io/upgrade-timeout"  # ours
 RECREATE_HASH: Final = "ray.io/upgrade-strategy-recreate-hash"
 CLUSTER_HASH: Final = "ray.io/hash-without-replicas-and-workers-to-delete"
 NUM_WORKER_GROUPS: Final = "ray.io/num-worker-groups"

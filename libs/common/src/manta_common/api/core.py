@@ -128,6 +128,26 @@ class Service(Wire, frozen=True, kw_only=True):
     spec: ServiceSpec = field(default_factory=ServiceSpec)
 
 
+class EndpointConditions(Wire, frozen=True, kw_only=True):
+    """Whether an endpoint takes requests; unknown counts as no."""
+
+    ready: bool | None = None
+
+
+class Endpoint(Wire, frozen=True, kw_only=True):
+    """One pod behind a Service."""
+
+    conditions: EndpointConditions = field(default_factory=EndpointConditions)
+    target_ref: "ObjectReference | None" = None
+
+
+class EndpointSlice(Wire, frozen=True, kw_only=True):
+    """Some of the pods behind a Service."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    endpoints: tuple[Endpoint, ...] = ()
+
+
 class JobSpec(Wire, frozen=True, kw_only=True):
     """What is read of the spec of a Job."""
 

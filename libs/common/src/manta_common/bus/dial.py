@@ -10,7 +10,7 @@ import nats.errors
 
 from manta_common.bus.faults import translated
 from manta_common.bus.life import Life
-from manta_common.bus.settings import BusSettings, redacted
+from manta_common.bus.settings import BusSettings, inbox_prefix, redacted
 from manta_common.errors import Misconfigured, Unreachable
 
 DIAL_LIMIT_SECONDS = 8.0
@@ -67,7 +67,7 @@ async def _connect(life: Life, url: str, options: dict[str, Any]) -> None:
 
 
 def _options(settings: BusSettings) -> dict[str, Any]:
-    options: dict[str, Any] = {"name": settings.name}
+    options: dict[str, Any] = {"name": settings.name, "inbox_prefix": inbox_prefix(settings.name)}
     if settings.ca_file:
         options["tls"] = _tls(settings)
     if settings.credentials_file:

@@ -22,14 +22,15 @@ class Mailbox:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._loop = asyncio.get_running_loop()
-        self._prefix = f"{client.new_inbox()}."
+        self._prefix = ""
         self._tokens = itertools.count()
         self._waiting: dict[str, tuple[asyncio.Future[Msg], float]] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._ended = ""
 
     async def open(self) -> None:
-        """Begin to receive."""
+        """Begin to receive, once the client is connected."""
+        self._prefix = f"{self._client.new_inbox()}."
         # Nothing may be dropped here, and nothing can pile up: the bound is on what is sent.
         await self._client.subscribe(f"{self._prefix}*", cb=self._deliver, pending_msgs_limit=0, pending_bytes_limit=0)
 

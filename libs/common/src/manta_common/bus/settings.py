@@ -23,6 +23,16 @@ class BusSettings(msgspec.Struct, frozen=True, kw_only=True):
     window_bytes: int = 32 * 1024 * 1024
 
 
+def client_name(service: str) -> str:
+    """As whom a service connects."""
+    return f"manta-{service}"
+
+
+def inbox_prefix(name: str) -> str:
+    """Where answers to a client arrive: in a place of its own, so that NATS can keep others from listening."""
+    return f"_INBOX.{name}"
+
+
 def redacted(url: str) -> str:
     """The URL without its secrets, fit for logs and messages."""
     parts = urlsplit(url if "://" in url else f"nats://{url}")

@@ -5,7 +5,7 @@ whose answer brought the change. While there is trouble, what Ray said last stay
 """
 
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -63,21 +63,44 @@ class DeploymentReport(Report, frozen=True, kw_only=True):
 
 
 class ApplicationReport(Report, frozen=True, kw_only=True):
-    """What Serve said of one application."""
+    """What Serve said of one application.
+
+    `config` is what it was last told to run, as it was put (Ray leaves out what was not set); None when it was not put
+    or is being deleted. `deployed_at` is when that was, by the head's clock; it moves with every put, equal ones too.
+    """
 
     status: str = ""
     message: str = ""
     deployments: dict[str, DeploymentReport] = {}
+    config: dict[str, Any] | None = None
+    deployed_at: datetime | None = None
+
+
+class ProxyReport(Report, frozen=True, kw_only=True):
+    """Whether Serve's proxy in the head pod takes requests, and since when without a break; `message` is why not.
+
+    It counts only for the pod at this address: a head that was made anew has another.
+    """
+
+    pod: str
+    address: str  # host:port
+    healthy: bool
+    since: datetime
+    message: str = ""
 
 
 class ServeReport(Report, frozen=True, kw_only=True):
-    """What Serve said of the applications of one RayCluster, by their names."""
+    """What Serve said of the applications of one RayCluster, by their names, and of the proxy in its head pod.
+
+    The two are asked separately: `trouble` is about the applications alone. No `proxy` means that it was not asked yet.
+    """
 
     cluster_uid: str
     asked_at: datetime
     applications: dict[str, ApplicationReport] = {}
     target_capacity: float | None = None
     trouble: Trouble | None = None
+    proxy: ProxyReport | None = None
 
 
 JOB_INFO: Final[Channel[JobReport]] = Channel("jobinfo", JobReport)
@@ -86,9 +109,13 @@ SERVE_INFO: Final[Channel[ServeReport]] = Channel("serveinfo", ServeReport)
 
 def is_same(before: JobReport | ServeReport | None, after: JobReport | ServeReport) -> bool:
     """Whether a reader could not tell the two apart, but for when they were asked for and how trouble is worded."""
-    return before is not None and _at(before, before.asked_at) == _at(after, before.asked_at)
+    return before is not None and _in_the_words_of(before, after) == before
 
 
-def _at(report: JobReport | ServeReport, asked_at: datetime) -> JobReport | ServeReport:
-    trouble = msgspec.structs.replace(report.trouble, message="") if report.trouble else None
-    return msgspec.structs.replace(report, asked_at=asked_at, trouble=trouble)
+def _in_the_words_of(before: JobReport | ServeReport, after: JobReport | ServeReport) -> JobReport | ServeReport:
+    changes: dict[str, object] = {"asked_at": before.asked_at}
+    if before.trouble and after.trouble:
+        changes["trouble"] = msgspec.structs.replace(after.trouble, message=before.trouble.message)
+    if isinstance(before, ServeReport) and isinstance(after, ServeReport) and before.proxy and after.proxy:
+        changes["proxy"] = msgspec.structs.replace(after.proxy, message=before.proxy.message)
+    return msgspec.structs.replace(after, **changes)

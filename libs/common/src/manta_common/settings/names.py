@@ -14,7 +14,7 @@ SERVICES = (
     "dashboard-gateway",
     "janitor",
 )
-_TESTS = re.compile(r"MANTA_(TEST_.*|PARITY_.*|CACHE|KEEP|PULL)")
+_ELSEWHERE = re.compile(r"MANTA_(TEST_.*|PARITY_.*|CACHE|KEEP|PULL|DATA)")  # the tests' own, and the command line's
 # Kubernetes tells each pod of every Service of its namespace: a Service `manta-nats` gives MANTA_NATS_SERVICE_HOST,
 # MANTA_NATS_PORT=tcp://... and so on. https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
 _SERVICE_LINK = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)")
@@ -36,7 +36,7 @@ def is_foreign(name: str, value: str, service: str) -> bool:
     """Whether a variable that begins like ours is no setting of this service: another's, Kubernetes' or the tests'."""
     others = tuple(f"{PREFIX}{_upper(other)}_" for other in SERVICES if other != service)
     is_link = _SERVICE_LINK.fullmatch(name) or (name.endswith("_PORT") and _SERVICE_URL.fullmatch(value))
-    return bool(name.startswith(others) or _TESTS.fullmatch(name) or is_link)
+    return bool(name.startswith(others) or _ELSEWHERE.fullmatch(name) or is_link)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -51,8 +51,10 @@ class Pages:
 class Listener:
     """Serves from entry to exit. A blocked event loop does not answer /healthz: that is what a probe has to notice."""
 
-    def __init__(self, address: Address, health: Health, *, registries: Iterable[Registry], pages: Pages) -> None:
-        self._address, self._health, self._registries, self._pages = address, health, registries, pages
+    def __init__(
+        self, place: Address | socket.socket, health: Health, *, registries: Iterable[Registry], pages: Pages
+    ) -> None:
+        self._place, self._health, self._registries, self._pages = place, health, registries, pages
         self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=STOP_SECONDS)
 
     @property
@@ -63,14 +65,19 @@ class Listener:
     async def __aenter__(self) -> Self:
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, self._address.host or None, self._address.port).start()
+            await self._site().start()
         except OSError as error:
             await self._runner.cleanup()
-            raise Misconfigured(f"MANTA_HTTP_ADDRESS is {str(self._address)!r}; {_reason(error)}") from error
+            raise Misconfigured(f"MANTA_HTTP_ADDRESS is {str(self._place)!r}; {_reason(error)}") from error
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
+
+    def _site(self) -> web.BaseSite:
+        if isinstance(self._place, Address):
+            return web.TCPSite(self._runner, self._place.host or None, self._place.port)
+        return web.SockSite(self._runner, self._place)
 
     def _application(self) -> web.Application:
         application = web.Application()

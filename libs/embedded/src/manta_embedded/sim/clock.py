@@ -5,7 +5,11 @@ from contextlib import AbstractAsyncContextManager
 
 
 class LoopClock:
-    """Time as the event loop has it; implements `manta_common.clock.Clock`."""
+    """Time as the event loop has it; implements `manta_common.clock.Clock`. Given a loop, it is that one's."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        if loop is not None:
+            self.monotonic = loop.time  # type: ignore[method-assign] # it is asked for all the time
 
     def monotonic(self) -> float:
         """Seconds since the loop began."""

@@ -33,7 +33,9 @@ class SteppedControllers:
             self._plan()
 
     def _plan(self) -> None:
-        """Be there when there is something to do."""
+        """Be there when there is something to do; whoever comes soon anyway need not ask."""
+        if self._planned_at - LONGEST_DELAY_SECONDS <= self._loop.time():
+            return
         due = self._controllers.due()
         if due is None:
             return

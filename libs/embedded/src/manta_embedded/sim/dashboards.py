@@ -158,7 +158,8 @@ class Dashboards:
     def of(self, cluster: str, namespace: str = "default") -> Dashboard:
         """The dashboard of a cluster; Unreachable while its head is not ready."""
         key = Key(namespace, cluster)
-        head = next((pod for pod in self._ready_heads(namespace) if _label(pod, CLUSTER) == cluster), None)
+        around = (pod for at, pod in self._heads.items() if at.namespace == namespace)
+        head = next((pod for pod in around if _label(pod, CLUSTER) == cluster and _is_ready(pod)), None)
         if head is None:
             raise Unreachable(f"the head of {key} is not ready: connection refused")
         return self._dashboard(key, head)
@@ -175,10 +176,11 @@ class Dashboards:
         parts = urlsplit(url)
         await asyncio.sleep(0.002)
         key = self._cluster(parts.hostname or "")
-        behaviour = self._behaviours.get(key, Behaviour())
-        await asyncio.sleep(float("inf") if behaviour.hangs else behaviour.delay_seconds)
-        if behaviour.fails_with:
-            return Reply(behaviour.fails_with, b"told to fail", "text/plain")
+        behaviour = self._behaviours.get(key)
+        if behaviour is not None:
+            await asyncio.sleep(float("inf") if behaviour.hangs else behaviour.delay_seconds)
+            if behaviour.fails_with:
+                return Reply(behaviour.fails_with, b"told to fail", "text/plain")
         reply = self.of(key.name, key.namespace).answer(method, parts.path, body)
         if method != "GET":
             self._history.tell("dashboard", f"{method} {reply.status}", f"{key} {parts.path}")
@@ -190,15 +192,12 @@ class Dashboards:
         namespace = rest.partition(".")[0] or "default"
         service = self._store.find(SERVICE, Key(namespace, name))
         wanted = (service or {}).get("spec", {}).get("selector") or {}
-        for pod in self._ready_heads(namespace if service else ""):
+        for at, pod in self._heads.items():
             own = pod["metadata"].get("labels") or {}
-            if (service and wanted.items() <= own.items()) or pod["status"].get("podIP") == host:
-                return Key(pod["metadata"]["namespace"], own[CLUSTER])
+            served = service and at.namespace == namespace and wanted.items() <= own.items()
+            if (served or pod["status"].get("podIP") == host) and _is_ready(pod):
+                return Key(at.namespace, own[CLUSTER])
         raise Unreachable(f"nobody answers at {host}: connection refused")
-
-    def _ready_heads(self, namespace: str) -> list[Obj]:
-        found = (pod for key, pod in self._heads.items() if namespace in ("", key.namespace))
-        return [pod for pod in found if pods.is_ready(pod) and not is_terminating(pod)]
 
     def _note(self, event: Event) -> None:
         if event.storage == PODS and _label(event.new, NODE_TYPE) == HEAD:
@@ -220,6 +219,10 @@ class Dashboards:
 
     def _seconds(self) -> float:
         return self._store.now().timestamp()
+
+
+def _is_ready(pod: Obj) -> bool:
+    return pods.is_ready(pod) and not is_terminating(pod)
 
 
 def _label(pod: Obj, label: str) -> str:

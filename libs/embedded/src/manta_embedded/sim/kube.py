@@ -70,12 +70,18 @@ class Line:
         finally:
             if trouble is not None and trouble.applied:
                 self._strike(call, trouble)
-            await self._caller.ways.back()
-            self._require()
-            self.clock.observe(self._dated(), sent_at=sent_at, received_at=_time())
+            await self._return(call, sent_at)
         if call.verb == "create":
             self.ledger.created(call.kind, _key(result), _uid(result))
         return result
+
+    async def _return(self, call: Call, sent_at: float) -> None:
+        """The answer is there; a line of a watch has no date of its own."""
+        is_line = call.verb == "line"
+        await (self._caller.ways.down() if is_line else self._caller.ways.back())
+        self._require()
+        if not is_line:
+            self.clock.observe(self._dated(), sent_at=sent_at, received_at=_time())
 
     async def _go(self, call: Call, trouble: Trouble | None) -> None:
         """A line has a way back only."""

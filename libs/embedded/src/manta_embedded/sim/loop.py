@@ -44,21 +44,27 @@ LANE: ContextVar[Lane | None] = ContextVar("lane", default=None)
 class _Step(asyncio.TimerHandle):
     """A callback that is ready, or will be. Of asyncio's own class only the type is used: the rest is for debugging."""
 
-    __slots__ = ("arguments", "callback", "context", "dropped", "due_at", "lane")
+    __slots__ = ("arguments", "callback", "context", "due_at")
 
     def __init__(
         self, due_at: float, callback: Callable[..., object], arguments: tuple[Any, ...], context: Context | None
     ) -> None:
         self.due_at, self.callback, self.arguments = due_at, callback, arguments
         self.context = copy_context() if context is None else context
-        self.lane = self.context.get(LANE)
-        self.dropped = False
 
     def cancel(self) -> None:
-        self.dropped, self.callback, self.arguments = True, _nothing, ()
+        self.callback, self.arguments = _nothing, ()
 
     def cancelled(self) -> bool:
-        return self.dropped
+        return self.callback is _nothing
+
+    def is_kept(self) -> bool:
+        """Whether its lane stands still; it is kept there until the lane goes on."""
+        lane = self.context.get(LANE)
+        if lane is None or not lane.held:
+            return False
+        lane.backlog.append(self)
+        return True
 
     def when(self) -> float:
         return self.due_at
@@ -167,32 +173,28 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self.close()
 
     def _run_once(self) -> None:
-        """Asyncio's loop calls this until it is told to stop: one callback."""
-        if self.steps >= self._limits.steps:
-            raise OutOfSteps(f"more than {self._limits.steps} steps, and time has only come to {self._now:.3f} s")
-        step = self._next()
-        if step.lane is not None and step.lane.held:
-            step.lane.backlog.append(step)
-            return
-        self.steps += 1
-        if self.steps >= self._busy_at:
-            self._now, self._busy_at = self._now + BUSY_SECONDS, self.steps + BUSY_STEPS
-        step.context.run(step.callback, *step.arguments)
-
-    def _next(self) -> _Step:
-        """One of those that are ready now, chosen by the seed."""
-        ready = self._steps
-        if not ready:
-            self._jump()
-        last = len(ready) - 1
-        if last:
-            chosen = int(self._chance.random() * (last + 1))
-            ready[chosen], ready[last] = ready[last], ready[chosen]
-        return ready.pop()
+        """Asyncio's loop calls this until it is told to stop: what is ready, in an order that the seed chooses."""
+        ready, chance = self._steps, self._chance.random
+        while not self._stopping:  # type: ignore[attr-defined] # asyncio's own
+            if self.steps >= self._limits.steps:
+                raise OutOfSteps(f"more than {self._limits.steps} steps, and time has only come to {self._now:.3f} s")
+            if not ready:
+                self._jump()
+            step = ready.pop()
+            if ready:
+                chosen = int(chance() * (len(ready) + 1))
+                if chosen < len(ready):
+                    ready[chosen], step = step, ready[chosen]
+            if self._held and step.is_kept():
+                continue
+            self.steps += 1
+            if self.steps >= self._busy_at:
+                self._now, self._busy_at = self._now + BUSY_SECONDS, self.steps + BUSY_STEPS
+            step.context.run(step.callback, *step.arguments)
 
     def _jump(self) -> None:
         """Move time on to the next timer; every timer of that time becomes ready."""
-        while self._timers and self._timers[0][2].dropped:
+        while self._timers and self._timers[0][2].cancelled():
             heapq.heappop(self._timers)
         if not self._timers:
             raise Deadlock(f"nothing is ready and no timer is set at {self._now:.3f} s; {self._waiting()}")
@@ -205,7 +207,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _drop_cancelled(self) -> None:
         """Throw the timers away that were cancelled, for they are many."""
-        self._timers = [timer for timer in self._timers if not timer[2].dropped]
+        self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
         heapq.heapify(self._timers)
         self._most_timers = 2 * len(self._timers) + STALE_TIMERS
 

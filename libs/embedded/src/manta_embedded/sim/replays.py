@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from manta_common.bus.protocol import Batch
 from manta_embedded.sim.link import Link
-from manta_embedded.sim.stream import EVERYTHING, Stream, matcher
+from manta_embedded.sim.stream import Stream, matcher
 
 
 class Replay:
@@ -18,9 +18,10 @@ class Replay:
         self._link, self._stream, self._wants = link, stream, matcher(subjects)
         self._begun: tuple[int, int] | None = None
         self._read = self._goal = 0
+        self._heard: dict[str, None] = {}  # what was written since; in order of the last words
         self._woken = asyncio.Event()
         link.listen(self._woken.set)
-        stream.listen(self._hear)
+        stream.listen(self._hear, self._wants)
 
     def close(self) -> None:
         """Stop reading."""
@@ -32,7 +33,8 @@ class Replay:
 
     async def __anext__(self) -> Batch:
         while True:
-            await self._link.until_connected()
+            if not self._link.connected:
+                await self._link.until_connected()
             self._woken.clear()
             batch = self._next()
             if batch is not None:
@@ -41,8 +43,9 @@ class Replay:
             await self._link.ways.lag()
 
     def _hear(self, subject: str) -> None:
-        if subject == EVERYTHING or self._wants(subject):
-            self._woken.set()
+        self._heard.pop(subject, None)
+        self._heard[subject] = None
+        self._woken.set()
 
     def _next(self) -> Batch | None:
         """What is there to be passed on; nothing of other subjects, unless it is to say that all has been read."""
@@ -50,10 +53,14 @@ class Replay:
         fresh = life != self._begun
         if fresh:
             self._begun, self._read, self._goal = life, 0, self._stream.last
+            self._heard = {subject: None for subject in self._stream.living() if self._wants(subject)}
         catching_up = fresh or self._read < self._goal
-        found = [message for message in self._stream.after(self._read) if self._wants(message.subject)]
+        if not self._heard and not catching_up:
+            return None
+        found = self._stream.words(self._heard)
         portion = found[: self._link.ways.portion()]
         self._read = portion[-1].sequence if len(portion) < len(found) else self._stream.last
+        self._heard = {message.subject: None for message in found[len(portion) :]}
         if not portion and not catching_up:
             return None
         return Batch(messages=tuple(portion), fresh=fresh, caught_up=self._read >= self._goal)

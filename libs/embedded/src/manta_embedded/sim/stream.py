@@ -3,7 +3,7 @@
 import heapq
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from manta_common.bus.faults import too_large
@@ -15,6 +15,7 @@ LARGEST_BODY = 8 * 1024 * 1024
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 EVERYTHING = ""  # in place of a subject
 Listener = Callable[[str], None]
+Wants = Callable[[str], object]
 SYNC_SECONDS = 120.0  # what is younger may not be on the disk yet
 
 
@@ -28,7 +29,8 @@ class Stream:
         self._messages: dict[str, Message] = {}  # in the order of their sequences
         self._ends: list[tuple[float, int, str]] = []
         self._expires_at: dict[str, float] = {}
-        self._listeners: dict[Listener, None] = {}
+        self._listeners: dict[Listener, Wants] = {}
+        self._audiences: dict[str, tuple[Listener, ...]] = {}  # of each subject
         self._unsynced: deque[tuple[float, str, Message | None, float | None]] = deque()  # what stood there before
 
     def write(self, message: Message, expect: int | None, ttl_seconds: float | None) -> int:
@@ -60,10 +62,10 @@ class Stream:
         self._expire()
         return dict(self._messages)
 
-    def after(self, sequence: int) -> list[Message]:
-        """What was written since and is still the last word, in order."""
+    def words(self, subjects: Iterable[str]) -> list[Message]:
+        """The last words on some subjects, in the order of these."""
         self._expire()
-        return list(self._later(sequence))[::-1]
+        return [message for subject in subjects if (message := self._messages.get(subject))]
 
     def remove(self, subject: str) -> None:
         """Remove a message without a trace."""
@@ -100,29 +102,30 @@ class Stream:
         self._expire()
         return self._ends[0][0] if self._ends else None
 
-    def listen(self, listener: Listener) -> None:
-        """Have a function called with the subject of every change, but not when something expires."""
-        self._listeners[listener] = None
+    def listen(self, listener: Listener, wants: Wants = lambda _: True) -> None:
+        """Have a function called with the subject of every change that it wants, but not when something expires."""
+        self._listeners[listener] = wants
+        self._audiences.clear()
 
     def ignore(self, listener: Listener) -> None:
         """Call it no more."""
         self._listeners.pop(listener, None)
+        self._audiences.clear()
 
     def notify(self, subject: str) -> None:
         """Tell everybody who listens."""
-        for listener in tuple(self._listeners):
+        if subject not in self._audiences:
+            everybody = self._listeners.items()
+            found = (listener for listener, wants in everybody if subject == EVERYTHING or wants(subject))
+            self._audiences[subject] = tuple(found)
+        for listener in self._audiences[subject]:
             listener(subject)
 
-    def _later(self, sequence: int) -> Iterator[Message]:
-        for message in reversed(self._messages.values()):
-            if message.sequence <= sequence:
-                return
-            yield message
-
     def _expire(self) -> None:
-        while self._unsynced and self._unsynced[0][0] < self._clock.monotonic() - SYNC_SECONDS:
+        now = self._clock.monotonic()
+        while self._unsynced and self._unsynced[0][0] < now - SYNC_SECONDS:
             self._unsynced.popleft()
-        while self._ends and (self._ends[0][0] <= self._clock.monotonic() or self._is_stale(*self._ends[0])):
+        while self._ends and (self._ends[0][0] <= now or self._is_stale(*self._ends[0])):
             expires_at, sequence, subject = heapq.heappop(self._ends)
             if not self._is_stale(expires_at, sequence, subject):
                 self.remove(subject)
@@ -132,7 +135,7 @@ class Stream:
         return self._expires_at.get(subject) != expires_at or self._messages[subject].sequence != sequence
 
 
-def matcher(patterns: Sequence[str]) -> Callable[[str], object]:
+def matcher(patterns: Sequence[str]) -> Wants:
     """Tells whether a subject is one of those that some patterns of NATS mean."""
     return re.compile("|".join(_expression(pattern) for pattern in patterns)).fullmatch
 

@@ -34,9 +34,17 @@ class SimulatedWays:
         """From the server."""
         await asyncio.sleep(self._seconds())
 
+    async def down(self) -> None:
+        """From the server along a watch. Where no time passes it need not wait: others may have run before."""
+        seconds = self._seconds()
+        if seconds:
+            await asyncio.sleep(seconds)
+
     async def lag(self) -> None:
-        """To a reader."""
-        await asyncio.sleep(self._seconds() + self.feed_lag_seconds)
+        """To a reader. Where no time passes it need not wait: others may have run before it was woken."""
+        seconds = self._seconds() + self.feed_lag_seconds
+        if seconds:
+            await asyncio.sleep(seconds)
 
     def portion(self) -> int:
         """How much of a replay comes at once."""

@@ -1,7 +1,6 @@
 """A world: Kubernetes, NATS, nodes, dashboards and the services of Manta, in one thread and in virtual time."""
 
 import asyncio
-import contextlib
 import contextvars
 import random
 from collections.abc import Callable, Mapping
@@ -51,7 +50,7 @@ class World:
     """All of it. Two worlds share nothing."""
 
     def __init__(self, loop: VirtualLoop, seed: int, climate: Climate) -> None:
-        self.seed, self.loop, self.clock = seed, loop, LoopClock()
+        self.seed, self.loop, self.clock = seed, loop, LoopClock(loop)
         self.chance = random.Random(f"{seed}/world")
         self._changed = asyncio.Event()
         self.history = History(loop.time, self._changed.set)
@@ -140,9 +139,9 @@ class World:
             if left <= 0:
                 raise NeverHappened(f"not within {limit_seconds:g} s: {what}")
             self._changed.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(LOOK_SECONDS, left)):
-                    await self._changed.wait()
+            look = self.loop.call_later(min(LOOK_SECONDS, left), self._changed.set)
+            await self._changed.wait()
+            look.cancel()
         return self.loop.time() - began
 
     def always(self, check: Check) -> None:

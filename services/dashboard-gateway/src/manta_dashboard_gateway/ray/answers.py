@@ -65,6 +65,8 @@ class Application(msgspec.Struct, frozen=True):
     status: str
     message: str | None = None
     deployments: dict[str, Deployment] | None = None
+    deployed_app_config: dict[str, Any] | None = None
+    last_deployed_time_s: float | None = None
 
 
 class Serve(msgspec.Struct, frozen=True):
@@ -152,8 +154,14 @@ def _application(one: Application) -> ApplicationReport:
     return ApplicationReport(
         status=one.status,
         message=shortened(one.message or "", MESSAGE_CHARACTERS),
-        deployments={name: DeploymentReport(status=it.status, message=it.message or "") for name, it in found.items()},
+        deployments={name: _deployment(it) for name, it in found.items()},
+        config=one.deployed_app_config,
+        deployed_at=moment(1000 * (one.last_deployed_time_s or 0)),
     )
+
+
+def _deployment(one: Deployment) -> DeploymentReport:
+    return DeploymentReport(status=one.status, message=shortened(one.message or "", MESSAGE_CHARACTERS))
 
 
 def _readable(raw: msgspec.Raw) -> Job | None:

@@ -89,14 +89,14 @@ async def applications(ask: Ask, limit_seconds: float) -> Applications:
     """Serve's applications."""
     path = f"{SERVE}?api_type=declarative"
     request = Request(call="get-applications", path=path, limit_seconds=limit_seconds)
-    return await ask(request, lambda answer: answers.applications(answer.body))
+    return await _about(ask, request, lambda answer: answers.applications(answer.body))
 
 
 async def deploy(ask: Ask, config: object, limit_seconds: float) -> None:
     """Give Serve the applications that it shall run."""
     body = msgspec.json.encode(config)
     request = Request(call="put-applications", method="PUT", path=SERVE, body=body, limit_seconds=limit_seconds)
-    await ask(request, _ignored)
+    await _about(ask, request, _ignored)
 
 
 async def version(ask: Ask, limit_seconds: float) -> Version:
@@ -106,12 +106,12 @@ async def version(ask: Ask, limit_seconds: float) -> Version:
 
 
 async def _about(ask: Ask, request: Request, read: Callable[[Answer], T]) -> T:
-    """A question about one job; what Ray says in plain words with 404 is that it has none such, all else is not."""
+    """A question about one job, or about Serve; a 404 of Ray's in plain words says that it has none such."""
     try:
         return await ask(request, read)
     except Failure as failure:
         if failure.code == 404 and failure.content_type in PLAIN:
-            raise NotFound(failure.text.strip() or "Ray knows no such job") from failure
+            raise NotFound(failure.text.strip() or "Ray has no such thing") from failure
         raise
 
 

@@ -1,8 +1,8 @@
 """One request to a dashboard and its answer, whatever it sends: limits of time and size, no redirects, no packing."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping
+import functools
+from collections.abc import Mapping
 
 import aiohttp
 import msgspec
@@ -19,12 +19,17 @@ from manta_dashboard_gateway.ray.lanes import Lane, Limits
 
 TOKEN_HEADER = "X-Ray-Authorization"  # Ray's own, so that the API server's proxy keeps it
 MOST_BYTES = 10_000_000
+MOST_URLS = 10_000  # that are kept: to take one apart costs a tenth of a request
 SHOWN_BYTES = 4096  # of an answer that is an error
 JSON = "application/json"
 
 
 class TooLarge(Unreachable):
     """An answer larger than we take."""
+
+
+class Late(Unreachable):
+    """No answer in time: whoever does not answer at all costs more than one that refuses."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +48,14 @@ class Answer(msgspec.Struct, frozen=True):
 
     body: bytes
     cut: bool = False
+    code: int = 200
 
 
 class Failure(Refused):
     """Ray answered that it could not or would not; `text` is what it said."""
 
-    def __init__(self, code: int, text: str, content_type: str) -> None:
-        super().__init__(code, RAY_REFUSED, f"the dashboard answered {code}: {_gist(text)}")
+    def __init__(self, code: int, text: str, content_type: str, *, said: str) -> None:
+        super().__init__(code, RAY_REFUSED, said)
         self.text, self.content_type = text, content_type
 
 
@@ -60,6 +66,7 @@ class Transport:
         self._credentials, self._api_server = credentials, api_server
         limits = limits or Limits()
         self._usual, self._wary = Lane(limits.at_once, limits), Lane(limits.wary_at_once, limits)
+        self._url = functools.lru_cache(MOST_URLS)(_url)
         self._waiting: set[asyncio.Timeout] = set()
         self._stopped = False
 
@@ -88,8 +95,12 @@ class Transport:
         """
         lane = self._wary if wary else self._usual
         async with lane.turns:
-            with _translated(target, request):
+            try:
                 return await self._tried(lane, target, request)
+            except TimeoutError as error:
+                raise Late(f"{_what(target, request)}: no answer in time") from error
+            except (aiohttp.ClientError, OSError, ValueError) as error:
+                raise Unreachable(f"{_what(target, request)}: {error or type(error).__name__}") from error
 
     async def _tried(self, lane: Lane, target: Target, request: Request) -> Answer:
         if self._stopped:
@@ -97,12 +108,12 @@ class Transport:
         async with asyncio.timeout(request.limit_seconds) as waiting:
             self._waiting.add(waiting)
             try:
-                return await self._twice(lane, target, request)
+                credential = await self._credentials.of(target)
+                return await self._twice(lane, target, request, credential)
             finally:
                 self._waiting.discard(waiting)
 
-    async def _twice(self, lane: Lane, target: Target, request: Request) -> Answer:
-        credential = await self._credentials.of(target)
+    async def _twice(self, lane: Lane, target: Target, request: Request, credential: Credential) -> Answer:
         try:
             return await self._exchange(lane, target, request, credential)
         except (Unauthorised, aiohttp.ClientSSLError):
@@ -112,28 +123,16 @@ class Transport:
             return await self._exchange(lane, target, request, renewed)
 
     async def _exchange(self, lane: Lane, target: Target, request: Request, credential: Credential) -> Answer:
-        async with self._opened(lane, target, request, credential) as response:
+        """One request. A connection is kept when its answer was read to the end, which the library sees by itself."""
+        opening = self._direct if target.address else self._proxied
+        response = await opening(lane, target, request, headers=_headers(request, credential), credential=credential)
+        try:
             if response.headers.get("Content-Encoding", "identity").lower() != "identity":
                 raise Unreachable("the answer is packed, which was not asked for")
             if 200 <= response.status < 300:
                 return await _body(response, request.tail_bytes)
             text = _without(credential.token, await _beginning(response))
-            raise _fault(response.status, text, response.content_type, through_api_server=not target.address)
-
-    @contextlib.asynccontextmanager
-    async def _opened(
-        self, lane: Lane, target: Target, request: Request, credential: Credential
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = {"Accept": JSON, "Accept-Encoding": "identity"}
-        if credential.token:
-            headers[TOKEN_HEADER] = f"Bearer {credential.token.reveal()}"
-        if request.body is not None or request.method == "POST":
-            headers["Content-Type"] = JSON
-        opening = self._proxied if not target.address else self._direct
-        response = await opening(lane, target, request, headers=headers, credential=credential)
-        try:
-            yield response
-            await response.release()
+            raise _fault(target, response.status, text, content_type=response.content_type)
         finally:
             response.close()
 
@@ -143,7 +142,7 @@ class Transport:
         """To the dashboard itself, which may be at another address than it is called."""
         return await lane.session.request(
             request.method,
-            URL(f"{target.scheme}://{target.address}{request.path}", encoded=True),
+            self._url(target.scheme, target.address, request.path),
             data=request.body,
             headers={**headers, "Host": target.host},
             allow_redirects=False,
@@ -180,10 +179,27 @@ class Transport:
         )
 
 
+def _url(scheme: str, address: str, path: str) -> URL:
+    return URL(f"{scheme}://{address}{path}", encoded=True)
+
+
+def _what(target: Target, request: Request) -> str:
+    return f"{request.method} {request.path} of {target.cluster}"
+
+
+def _headers(request: Request, credential: Credential) -> dict[str, str]:
+    headers = {"Accept": JSON, "Accept-Encoding": "identity"}
+    if credential.token:
+        headers[TOKEN_HEADER] = f"Bearer {credential.token.reveal()}"
+    if request.body is not None or request.method == "POST":
+        headers["Content-Type"] = JSON
+    return headers
+
+
 async def _body(response: aiohttp.ClientResponse, tail_bytes: int) -> Answer:
     """The body up to our limit, or the end of it."""
     pieces, size, cut = bytearray(), 0, False
-    async for piece in response.content.iter_any():
+    while piece := await response.content.readany():
         pieces += piece
         size += len(piece)
         if not tail_bytes and size > MOST_BYTES:
@@ -192,7 +208,7 @@ async def _body(response: aiohttp.ClientResponse, tail_bytes: int) -> Answer:
         if tail_bytes and len(pieces) > 2 * tail_bytes:
             del pieces[:-tail_bytes]
             cut = True
-    return Answer(bytes(pieces), cut)
+    return Answer(bytes(pieces), cut, response.status)
 
 
 async def _beginning(response: aiohttp.ClientResponse) -> str:
@@ -208,30 +224,22 @@ def _without(token: Secret, text: str) -> str:
     return text.replace(token.reveal(), HIDDEN) if token else text
 
 
-def _fault(code: int, text: str, content_type: str, *, through_api_server: bool) -> Refused | Unreachable:
+def _fault(target: Target, code: int, text: str, *, content_type: str) -> Refused | Unreachable:
     """What an answer other than success means."""
-    if through_api_server and content_type == JSON and '"kind":"Status"' in text.replace(" ", ""):
+    if not target.address and content_type == JSON and '"kind":"Status"' in text.replace(" ", ""):
         return Unreachable(f"the API server's proxy answered {code}: {_gist(text)}")
+    said = f"{f'the pod {target.pod}' if target.pod else 'the dashboard'} answered {code}"
     if 300 <= code < 400:
-        return Unreachable(f"the dashboard answered {code}: it wants us to go elsewhere, which we do not")
+        return Unreachable(f"{said}: it wants us to go elsewhere, which we do not")
     if code in (401, 403):
-        return Unauthorised(f"the dashboard answered {code}: {_gist(text)}")
-    return Failure(code, text, content_type)
+        return Unauthorised(f"{said}: {_gist(text)}")
+    return Failure(code, text, content_type, said=f"{said}: {_gist(text)}")
 
 
 def _gist(text: str) -> str:
-    """The last line that says something; Ray's errors are tracebacks, which end with the reason."""
+    """What says something: of a traceback, as Ray's errors are, its last line, which is the reason, else all of it."""
     lines = [line.strip() for line in text.splitlines() if line.strip(" \t.")]
-    return lines[-1][:300] if lines else "(nothing)"
-
-
-@contextlib.contextmanager
-def _translated(target: Target, request: Request) -> Iterator[None]:
-    """Errors of aiohttp and of the network become Manta's."""
-    what = f"{request.method} {request.path} of {target.cluster}"
-    try:
-        yield
-    except TimeoutError as error:
-        raise Unreachable(f"{what}: no answer in time") from error
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise Unreachable(f"{what}: {error or type(error).__name__}") from error
+    if not lines:
+        return "(nothing)"
+    is_traceback = any(line.startswith(("Traceback", 'File "')) for line in lines)
+    return (lines[-1] if is_traceback else " ".join(lines))[:300]

@@ -5,6 +5,7 @@ from datetime import datetime
 from manta_common.api import names
 from manta_common.api.containers import DASHBOARD_PORT_NAME
 from manta_common.api.raycluster import RayCluster
+from manta_common.api.rayjob import RayJobStatus
 from manta_job_reconciler import reasons
 from manta_job_reconciler.actions import CreateSubmitter
 from manta_job_reconciler.observed import JobSettings, Observed
@@ -37,7 +38,7 @@ def _wait(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     if not observed.status.dashboard_url and not clusters.is_ready(cluster):
         return Step(status=said(observed.status, ray_cluster_status=cluster.status))
     url = observed.status.dashboard_url or _dashboard_url(observed, cluster, settings)
-    return _begin(observed, url, now) if url else Step(status=observed.status)
+    return _begin(observed, said(observed.status, dashboard_url=url), now) if url else Step(status=observed.status)
 
 
 def _lost_submitter(observed: Observed, settings: JobSettings) -> submitter.Verdict | None:
@@ -58,13 +59,14 @@ def _dashboard_url(observed: Observed, cluster: RayCluster, settings: JobSetting
     return f"{host}:{port}" if port is not None else ""
 
 
-def _begin(observed: Observed, url: str, now: datetime) -> Step:
-    """The cluster is ready: who submits, begins."""
-    status = said(observed.status, dashboard_url=url)
+def _begin(observed: Observed, status: RayJobStatus, now: datetime) -> Step:
+    """The cluster is ready: who submits, begins. How the cluster is goes into the same write."""
+    if observed.cluster:
+        status = said(status, ray_cluster_status=observed.cluster.status)
     mode = observed.spec.submission_mode
     if mode == reasons.INTERACTIVE_MODE:
         return Step(status=said(status, job_deployment_status=reasons.WAITING))
     running = said(status, job_deployment_status=reasons.RUNNING)
     if mode == reasons.K8S_JOB_MODE and observed.submitter is None:
-        return Step(status=running, phases=((CreateSubmitter(url),),))
+        return Step(status=running, phases=((CreateSubmitter(status.dashboard_url),),))
     return submission.submit(observed, running, now) if mode == reasons.HTTP_MODE else Step(status=running)

@@ -27,15 +27,16 @@ def step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     )
     if over:
         return over
+    verdict = submitter.inspect(observed, restarts=settings.gates.sidecar_restart)
     if observed.cluster is None:
         found = Step(status=observed.status, phases=(clusters.when_missing(observed),))
     else:
-        found = _followed(observed, settings, now)
-    return _with_service(observed, _with_due(found, observed, settings))
+        found = _followed(observed, verdict, now)
+    due = tuple(_due(observed.after(found.status), verdict, settings))
+    return _with_service(observed, Step(status=found.status, phases=found.phases, due=due))
 
 
-def _followed(observed: Observed, settings: JobSettings, now: datetime) -> Step:
-    verdict = submitter.inspect(observed, restarts=settings.gates.sidecar_restart)
+def _followed(observed: Observed, verdict: Verdict, now: datetime) -> Step:
     report = observed.report
     has_answer = report is not None and report.trouble is None
     status = _heard(observed, report) if report and has_answer else observed.status
@@ -100,8 +101,15 @@ def _unanswered(observed: Observed, verdict: Verdict, now: datetime) -> Step:
     if observed.spec.submission_mode == reasons.HTTP_MODE:
         return _not_found_over_http(observed, report.trouble.since, now)
     if verdict.finished_at is not None:
-        return failed(status, reasons.APP_FAILED, _LOST)
-    return failed(status, reasons.SUBMISSION_FAILED, _NO_SUBMITTER) if verdict.missing else Step(status=status)
+        return _if_absent(failed(status, reasons.APP_FAILED, _LOST), status, now)
+    if verdict.missing:
+        return _if_absent(failed(status, reasons.SUBMISSION_FAILED, _NO_SUBMITTER), status, now)
+    return Step(status=status)
+
+
+def _if_absent(lost: Step, status: RayJobStatus, now: datetime) -> Step:
+    """The report may be older than the submission, if nobody could ask Ray since: it is asked before that counts."""
+    return Step(status=lost.status, phases=((Confirm(_since(status, now), absent=True),),))
 
 
 def _not_found_over_http(observed: Observed, since: datetime, now: datetime) -> Step:
@@ -124,12 +132,8 @@ def _with_service(observed: Observed, step: Step) -> Step:
     return Step(status=step.status, phases=(actions, *step.phases), due=step.due)
 
 
-def _with_due(step: Step, observed: Observed, settings: JobSettings) -> Step:
-    return Step(status=step.status, phases=step.phases, due=tuple(_due(observed.after(step.status), settings)))
-
-
-def _due(observed: Observed, settings: JobSettings) -> Iterator[datetime]:
-    finished_at = submitter.inspect(observed, restarts=settings.gates.sidecar_restart).finished_at
+def _due(observed: Observed, verdict: Verdict, settings: JobSettings) -> Iterator[datetime]:
+    finished_at = verdict.finished_at
     late_at = finished_at + deadlines.SUBMITTER_PATIENCE if finished_at else None
     own = deadlines.active(observed), deadlines.grace(observed, settings), deadlines.status_check(observed, settings)
     yield from (at for at in (*own, late_at) if at)

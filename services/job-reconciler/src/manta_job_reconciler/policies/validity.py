@@ -1,25 +1,35 @@
 """Objects that cannot be served, and the way back when they have been corrected."""
 
-from typing import Final
+from collections.abc import Iterator
 
 from manta_common.api.gates import Gates
 from manta_common.api.rayjob import RayJob
 from manta_common.dashboard.reports import STOPPED, SUCCEEDED
 from manta_common.validation.job import JobView, metadata_problems, spec_problems, status_problems
+from manta_common.validation.problem import Problem
 from manta_job_reconciler import reasons
 from manta_job_reconciler.actions import Tell
 from manta_job_reconciler.observed import Observed
 from manta_job_reconciler.step import Step, said
 
-_EVENTS: Final = ("InvalidRayJobMetadata", "InvalidRayJobSpec", "InvalidRayJobStatus")
+Wrong = tuple[str, str]
 
 
-def problem(job: RayJob, gates: Gates) -> tuple[str, str] | None:
+def problem(job: RayJob, gates: Gates) -> Wrong | None:
     """Return the event's reason and KubeRay's message of the first thing that is wrong."""
+    return lasting_problem(job, gates) or passing_problem(job)
+
+
+def lasting_problem(job: RayJob, gates: Gates) -> Wrong | None:
+    """Return the same of the metadata and the spec, by which a job is judged alike as long as they stay."""
     view = JobView(job.spec, job.metadata.annotations, gates)
-    kinds = metadata_problems(job), spec_problems(view), status_problems(job)
-    found = ((event, next(iter(problems), None)) for event, problems in zip(_EVENTS, kinds, strict=True))
-    return next(((event, first.message) for event, first in found if first), None)
+    found = _first("InvalidRayJobMetadata", metadata_problems(job))
+    return found or _first("InvalidRayJobSpec", spec_problems(view))
+
+
+def passing_problem(job: RayJob) -> Wrong | None:
+    """Return the same of the status."""
+    return _first("InvalidRayJobStatus", status_problems(job))
 
 
 def refused(observed: Observed, event: str, message: str) -> Step:
@@ -35,6 +45,11 @@ def recovered(observed: Observed) -> Step:
     """Go on where the facts say that the job is; with a job id, never from the start."""
     status = said(observed.status, job_deployment_status=_state(observed), reason="", message="")
     return Step(status=status)
+
+
+def _first(event: str, problems: Iterator[Problem]) -> Wrong | None:
+    first = next(problems, None)
+    return (event, first.message) if first else None
 
 
 def _state(observed: Observed) -> str:

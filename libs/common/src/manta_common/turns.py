@@ -1,0 +1,109 @@
+"""Who may call next: so many calls at once for all keys together, as many as the server takes, handed out in turn."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any, Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+LEAST, MOST = 16, 64
+FORGETTING = 1.001  # in each round: a server that has become slower for good is known as such after some time
+IDLE, BUSY = 0.25, 0.75  # the share of our calls that wait in the server, below and above which their number changes
+
+
+class Turns(Generic[K]):
+    """Calls of many keys. Each free place goes to the next key in turn, and a key that has none may go at once, so that
+    a thousand calls of one key hold up those of another as little as can be.
+
+    The number of places follows the server: as long as calls take no longer than they did at best, there may be more
+    at once; when most of a call is waiting for others of ours, more at once would help nobody, and fewer let everybody
+    else in sooner.
+    """
+
+    def __init__(self, *, least: int = LEAST, most: int = MOST) -> None:
+        self._least, self._most = min(least, most), most
+        self._waiting: dict[K, deque[asyncio.Future[None]]] = {}  # in the order of their turns
+        self._under_way: Counter[K] = Counter()
+        self._taken = 0  # places; the sum of these
+        self._best: dict[str, float] = {}  # seconds, by what is called
+        self._places = self._least
+        self._heard, self._slowness = 0, 0.0  # since the number of places was last looked at
+
+    @property
+    def places(self) -> int:
+        """How many calls may be under way at once."""
+        return self._places
+
+    async def take(self, key: K, what: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Make a call when it is the key's turn; `what` names calls that should take the same time."""
+        await self._enter(key)
+        time = asyncio.get_running_loop().time
+        began = time()
+        try:
+            made = await call()
+            self._learn(what, time() - began)
+        finally:
+            self._leave(key)
+        return made
+
+    async def _enter(self, key: K) -> None:
+        if not self._under_way[key] or (self._taken < self._places and not self._waiting):
+            self._let_in(key)
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(key, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._give_up(key, turn)
+            else:
+                self._leave(key)
+            raise
+
+    def _give_up(self, key: K, turn: asyncio.Future[None]) -> None:
+        """Forget a call that nobody wants any more, unless its turn has come and gone meanwhile."""
+        turns = self._waiting.get(key, deque())
+        if turn in turns:
+            turns.remove(turn)
+        if not turns:
+            self._waiting.pop(key, None)
+
+    def _let_in(self, key: K) -> None:
+        self._under_way[key] += 1
+        self._taken += 1
+
+    def _leave(self, key: K) -> None:
+        self._under_way[key] -= 1
+        self._taken -= 1
+        if not self._under_way[key]:
+            del self._under_way[key]
+        while self._waiting and self._taken < self._places:
+            self._admit()
+
+    def _admit(self) -> None:
+        """Let the next key in turn make its next call."""
+        key = next(iter(self._waiting))
+        turns = self._waiting.pop(key)
+        turn = turns.popleft()
+        if turns:
+            self._waiting[key] = turns  # behind the others
+        if not turn.cancelled():
+            self._let_in(key)
+            turn.set_result(None)
+
+    def _learn(self, what: str, seconds: float) -> None:
+        """Judge by a round of calls, that is, as many as may be under way, whether there is room for more."""
+        best = self._best[what] = min(seconds, self._best.get(what, seconds))
+        self._heard += 1
+        self._slowness += seconds / best if best > 0 else 1.0
+        if self._heard < self._places:
+            return
+        waiting = 1 - self._heard / self._slowness
+        if waiting > BUSY:
+            self._places = max(self._least, 3 * self._places // 4)
+        elif waiting < IDLE and self._waiting:
+            self._places = min(self._most, 2 * self._places)
+        self._best = {known: least * FORGETTING for known, least in self._best.items()}
+        self._heard, self._slowness = 0, 0.0
