@@ -68,9 +68,17 @@ def begin(world: World, *, janitors: int = 1, settings: CleanupSettings | None =
     return world.service("janitor-1")
 
 
-def make(world: World, name: str, spec: Json, *, finalizers: tuple[str, ...] = (), groups: int = 1) -> None:
+def make(
+    world: World,
+    name: str,
+    spec: Json,
+    *,
+    finalizers: tuple[str, ...] = (),
+    groups: int = 1,
+    namespace: str = "default",
+) -> None:
     """A RayJob that runs, and its cluster."""
-    job = world.create(RAYJOB, manifests.job(spec, name=name, finalizers=list(finalizers)))
+    job = world.create(RAYJOB, manifests.job(spec, name=name, finalizers=list(finalizers)), namespace)
     owner = {
         "apiVersion": "ray.io/v1",
         "kind": "RayJob",
@@ -79,20 +87,23 @@ def make(world: World, name: str, spec: Json, *, finalizers: tuple[str, ...] = (
         "controller": True,
     }
     of = manifests.workers(*({"groupName": f"g{number}"} for number in range(groups)))
-    world.create(RAYCLUSTER, manifests.cluster(of, name=f"{name}-cluster", ownerReferences=[owner]))
-    tell(world, name, jobDeploymentStatus="Running", jobStatus="RUNNING", rayClusterName=f"{name}-cluster")
+    world.create(RAYCLUSTER, manifests.cluster(of, name=f"{name}-cluster", ownerReferences=[owner]), namespace)
+    running = {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "rayClusterName": f"{name}-cluster"}
+    tell(world, name, namespace=namespace, **running)
 
 
-def end(world: World, name: str, state: str = "Complete", ray: str = "SUCCEEDED") -> None:
+def end(
+    world: World, name: str, state: str = "Complete", ray: str = "SUCCEEDED", *, namespace: str = "default"
+) -> None:
     """A RayJob ends now."""
-    ended_at = world.store.now().replace(microsecond=0)
-    tell(world, name, jobDeploymentStatus=state, jobStatus=ray, endTime=f"{ended_at:%Y-%m-%dT%H:%M:%SZ}")
+    ended_at = f"{world.store.now().replace(microsecond=0):%Y-%m-%dT%H:%M:%SZ}"
+    tell(world, name, namespace=namespace, jobDeploymentStatus=state, jobStatus=ray, endTime=ended_at)
 
 
-def tell(world: World, name: str, **status: Any) -> None:
+def tell(world: World, name: str, *, namespace: str = "default", **status: Any) -> None:
     """Write fields of a RayJob's status, as the job-reconciler does."""
     world.history.tell("user", "status", f"rayjob {name} {status}")
-    world.store.patch(RAYJOB, Key("default", name), MergePatch({"status": status}), USER, subresource="status")
+    world.store.patch(RAYJOB, Key(namespace, name), MergePatch({"status": status}), USER, subresource="status")
 
 
 def respec(world: World, name: str, spec: Json) -> None:

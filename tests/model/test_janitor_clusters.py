@@ -32,9 +32,9 @@ def make(world: World, marks: Json | None = None, *, namespace: str = "default",
         world.create(POD, {"metadata": {**meta, **held, "ownerReferences": [owner]}, "spec": spec}, namespace)
 
 
-def ready(world: World, *, cleanup: PodScript | None = None) -> Any:
+def ready(world: World, *, cleanup: PodScript | None = None, janitors: int = 1) -> Any:
     """A janitor, nodes, and how the pods of clean-ups fare; the janitor."""
-    janitor = begin(world)
+    janitor = begin(world, janitors=janitors)
     world.nodes.add(2)
     world.nodes.script(cleanup or PodScript(run_seconds=2), labels={"ray.io/node-type": "redis-cleanup"})
     world.always(lambda event: order(world, event))
@@ -185,6 +185,22 @@ async def leaving_namespace(world: World) -> None:
 
 def test_a_namespace_that_is_deleted_goes_at_the_deadline() -> None:
     simulate(leaving_namespace)
+
+
+async def two_janitors(world: World) -> None:
+    """Two replicas that both believe to own everything."""
+    one = ready(world, janitors=2)
+    make(world)
+    await world.sleep(8)
+    one.deceive(60)
+    world.delete(RAYCLUSTER, "a")
+    await world.until("the cluster is gone", lambda: has_gone(world), limit_seconds=120)
+    assert "ForceDeletedStuckCluster" not in told(world)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_two_janitors_do_what_one_does(seed: int) -> None:
+    simulate(two_janitors, seed=seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manta_common.kinds import EVENT, RAYCLUSTER, RAYJOB
+from manta_common.kinds import EVENT, NAMESPACE, RAYCLUSTER, RAYJOB
 from manta_embedded.sim.simulate import simulate
 from manta_embedded.sim.storms import storm
 from manta_embedded.sim.troubles import READS, WRITES, Trouble, conflict, forbidden, throttled, unreachable
@@ -230,6 +230,56 @@ async def two_janitors(world: World) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_two_janitors_do_what_one_does(seed: int) -> None:
     simulate(two_janitors, seed=seed)
+
+
+async def leaving_namespace(world: World) -> None:
+    """The namespace of jobs whose time comes is being deleted: all of it goes, and other jobs are not held up."""
+    begin(world)
+    world.create(NAMESPACE, {"metadata": {"name": "team"}})
+    for name in "ab":
+        make(world, name, rules(("DeleteCluster", 5), ("DeleteSelf", 20)), namespace="team", finalizers=("x.com/hold",))
+    make(world, "c", rules(("DeleteSelf", 5)))
+    await world.sleep(3)
+    for name in "ab":
+        end(world, name, namespace="team")
+    end(world, "c")
+    await world.sleep(4)
+    world.delete(NAMESPACE, "team")
+    await clean(world, "c", limit_seconds=10)
+    await world.sleep(60)
+    for name in "ab":
+        world.patch(RAYJOB, name, {"metadata": {"finalizers": None}}, "team")
+    await world.until("all of it is gone", lambda: world.find(NAMESPACE, "team") is None, limit_seconds=60)
+    assert not world.repeats
+
+
+def test_a_namespace_that_is_deleted_takes_its_jobs_along() -> None:
+    simulate(leaving_namespace)
+
+
+async def slow_server(world: World) -> None:
+    """One deletion takes long, another one was read and waits for it; meanwhile its job is changed, as is the first."""
+    ground(world)
+    janitor = world.start("janitor-1", lambda seat: Process(seat, at_once=2))
+    witness = Witness(world, grace_seconds=0.1)
+    for name in "ab":
+        make(world, name, rules(("DeleteSelf", 5)))
+    await world.sleep(3)
+    janitor.trouble(Trouble(delay_seconds=10), verbs=frozenset({"delete"}))
+    for name in "ab":
+        end(world, name)
+    await world.sleep(10)
+    assert not witness.deeds
+    witness.excused.update("ab")
+    for name in "ab":
+        respec(world, name, rules(("DeleteSelf", 500)))
+    await world.sleep(60)
+    left = [name for name in "ab" if world.find(RAYJOB, name)]
+    assert len(left) == 1, "the one whose deletion was under way has gone, the one that waited has not"
+
+
+def test_a_job_that_changes_while_its_deletion_waits_for_another_is_left_alone() -> None:
+    simulate(slow_server)
 
 
 async def overdue_at_start(world: World) -> None:

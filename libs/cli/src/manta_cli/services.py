@@ -11,6 +11,8 @@ import manta_janitor.config
 import manta_janitor.main
 import manta_job_reconciler.config
 import manta_job_reconciler.main
+import manta_serve_reconciler.config
+import manta_serve_reconciler.main
 import manta_watcher.config
 import manta_watcher.main
 from manta_common.config import Config
@@ -35,6 +37,11 @@ BUILT: dict[str, tuple[type[Config], Main, str]] = {
         manta_job_reconciler.main.main,
         manta_job_reconciler.main.ABOUT,
     ),
+    "serve-reconciler": (
+        manta_serve_reconciler.config.Config,
+        manta_serve_reconciler.main.main,
+        manta_serve_reconciler.main.ABOUT,
+    ),
     "janitor": (manta_janitor.config.Config, manta_janitor.main.main, manta_janitor.main.ABOUT),
 }
-TO_COME = ("serve-reconciler",)
+TO_COME: tuple[str, ...] = ()

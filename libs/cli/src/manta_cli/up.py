@@ -1,4 +1,4 @@
-"""`manta up`: all services in one process."""
+"""Run all services in one process: against a cluster, or standalone, with an API, a NATS and a node of their own."""
 
 import argparse
 import asyncio
@@ -13,8 +13,10 @@ from typing import ClassVar
 import msgspec
 
 import manta_common.config
+from manta_cli.place import Place, default_folder
 from manta_cli.services import BUILT, TO_COME
 from manta_common.config import load
+from manta_common.errors import Misconfigured
 from manta_common.parts import Parts
 from manta_common.run import reported, serve
 from manta_common.telemetry.logs import log_values
@@ -31,11 +33,13 @@ class Config(manta_common.config.Config, frozen=True, kw_only=True):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of `manta up`; each stands over the setting of the same meaning."""
-    parser.add_argument("--kubeconfig", metavar="FILE", required=True, help="the cluster to look after")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="the cluster to look after; without it, one of its own")
     parser.add_argument("--nats", metavar="URL", help="a NATS with JetStream; without it one is started")
     parser.add_argument("--feature-gates", metavar="A=true,B=false", help="KubeRay's feature gates")
     parser.add_argument("--watch-namespaces", metavar="NS,NS", help="look after these namespaces only")
-    parser.add_argument("--data", metavar="DIR", help="where the NATS that is started keeps its data")
+    parser.add_argument(
+        "--data", metavar="DIR", help="where what is started keeps its data; standalone: ~/.local/share/manta"
+    )
     parser.add_argument(
         "--http", metavar="ADDRESS", default="127.0.0.1:0", help="where /metrics and the like are served"
     )
@@ -43,7 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def up(options: argparse.Namespace) -> int:
     """Run all services that are built, in this process, until SIGTERM or SIGINT."""
-    return reported("cli", lambda: _serve(options, _environment(options)))
+    work = _serve if options.kubeconfig or "MANTA_KUBECONFIG" in os.environ else _standalone
+    return reported("cli", lambda: work(options, _environment(options)))
+
+
+def _standalone(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from manta_cli import standalone  # noqa: PLC0415  only when asked for: it needs more than the services do
+
+    if options.nats:
+        raise Misconfigured("--nats goes with --kubeconfig: a standalone Manta has a NATS of its own")
+    place = Place(pathlib.Path(options.data).absolute() if options.data else default_folder())
+    ways = {**environment, "MANTA_DASHBOARD_GATEWAY_REACH": standalone.BY_POD}
+    services = {name: load(config, ways, None) for name, (config, _, _) in BUILT.items()}
+    return standalone.run(place, services, load(Config, environment, None))
 
 
 def _serve(options: argparse.Namespace, environment: Mapping[str, str]) -> int:

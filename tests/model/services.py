@@ -1,0 +1,186 @@
+"""RayServices in a world: all services that run them, Serve and its proxies, and what must be true at any moment."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from manta_common.kinds import RAYCLUSTER, RAYSERVICE
+from manta_common.kube.events import Recorder
+from manta_common.plane import Shape
+from manta_dashboard_gateway.credentials import Credentials
+from manta_dashboard_gateway.gateway import Gateway, Setup
+from manta_dashboard_gateway.places import Target
+from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
+from manta_embedded.sim.dashboards import Reply
+from manta_embedded.sim.endpoints import EndpointSlices
+from manta_embedded.sim.service import Seat
+from manta_embedded.sim.world import World
+from manta_embedded.store.changes import Event
+from manta_embedded.store.objects import Obj
+from manta_serve_reconciler.observed import ServeSettings
+from manta_serve_reconciler.reconcile import ServeService
+from tests.examples import manifests
+from tests.model import clusters
+from tests.model.clusters import PARTITIONS
+
+ONE = "applications:\n- name: one\n  import_path: a.b:app\n  route_prefix: /one\n"
+TWO = f"{ONE}- name: two\n  import_path: a.c:app\n  route_prefix: /two\n"
+HEALTH = "/-/healthz"
+
+
+class Process:
+    """The serve-reconciler as its main function runs it."""
+
+    def __init__(self, seat: Seat, settings: ServeSettings) -> None:
+        self._recorder = Recorder(seat.kube, seat.name)
+        self.service = ServeService(seat.kube, seat.means, settings, self._recorder, Shape(partitions=PARTITIONS))
+
+    async def run(self) -> None:
+        """Work until told to stop."""
+        async with asyncio.TaskGroup() as group:
+            telling = group.create_task(self._recorder.run())
+            await self.service.plane.run()
+            telling.cancel()
+
+    def stop(self) -> None:
+        """Let `run` return."""
+        self.service.plane.stop()
+
+
+class NearTransport(Transport):
+    """The gateway's way to dashboards and proxies in the same world."""
+
+    def __init__(self, scene: "Scene", seat: Seat) -> None:
+        self._scene, self._credentials = scene, Credentials(seat.kube, seat.means.clock.monotonic)
+
+    @property
+    def connections(self) -> int:
+        """None that is kept."""
+        return 0
+
+    async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
+        """Ask a dashboard or a proxy; what is no success is an error."""
+        url = f"http://{target.address}{request.path}"
+        reply = await self._scene.ask(request.method, url, request.body or b"", request.limit_seconds)
+        if 200 <= reply.status < 300:
+            return Answer(reply.body)
+        raise Failure(reply.status, reply.body.decode(), reply.content_type)
+
+
+class Scene:
+    """A world with all that RayServices need, and a book of what Serve was told."""
+
+    def __init__(self, world: World, *, replicas: int = 1, settings: ServeSettings | None = None) -> None:
+        self.world = world
+        self.puts: Counter[str] = Counter()  # by cluster
+        self.broken = False  # applications that are deployed from now on fail
+        self.sick: set[str] = set()  # addresses whose proxies do not answer
+        self.slices = EndpointSlices(world.store, world.loop, world.chance)
+        clusters.begin(world)
+        world.start("gateway-1", self._gateway)
+        for number in range(1, replicas + 1):
+            world.start(f"serve-{number}", lambda seat: Process(seat, settings or ServeSettings()))
+        world.always(self._complaint)
+        self._pending: dict[str, str] = {}
+
+    def make(self, name: str = "s", annotations: dict[str, str] | None = None, **spec: Any) -> None:
+        """A RayService whose cluster has a head and one worker."""
+        body = {"serveConfigV2": ONE, "rayClusterConfig": manifests.CLUSTER, **spec}
+        about = {"name": name, "annotations": annotations or {}}
+        self.world.create(RAYSERVICE, {"metadata": about, "spec": body})
+
+    def change(self, name: str = "s", **spec: Any) -> None:
+        """Change a RayService's spec."""
+        self.world.patch(RAYSERVICE, name, {"spec": spec})
+
+    def upgrade(self, version: str, name: str = "s") -> None:
+        """Ask for another cluster."""
+        self.change(name, rayClusterConfig={"rayVersion": version})
+
+    def status(self, name: str = "s") -> dict[str, Any]:
+        """What is said of a RayService; nothing when it is gone."""
+        found: dict[str, Any] = (self.world.find(RAYSERVICE, name) or {}).get("status", {})
+        return found
+
+    def version(self, name: str = "s") -> str:
+        """The version of a RayService, which moves with every write."""
+        return str((self.world.find(RAYSERVICE, name) or {})["metadata"]["resourceVersion"])
+
+    def condition(self, kind: str, name: str = "s") -> dict[str, Any]:
+        """A condition of a RayService; nothing when it has none of this type."""
+        found: list[dict[str, Any]] = self.status(name).get("conditions", [])
+        return next((each for each in found if each["type"] == kind), {})
+
+    def is_ready(self, name: str = "s") -> bool:
+        """Whether its pods answer, and no upgrade runs."""
+        ready, upgrading = self.condition("Ready", name), self.condition("UpgradeInProgress", name)
+        return ready.get("status") == "True" and upgrading.get("status") == "False" and bool(self.active(name))
+
+    def active(self, name: str = "s") -> str:
+        """The cluster that serves."""
+        return str(self.status(name).get("activeServiceStatus", {}).get("rayClusterName", ""))
+
+    def pending(self, name: str = "s") -> str:
+        """The cluster to come."""
+        return str(self.status(name).get("pendingServiceStatus", {}).get("rayClusterName", ""))
+
+    def clusters(self) -> set[str]:
+        """The clusters that are there."""
+        return {cluster["metadata"]["name"] for cluster in self.world.objects(RAYCLUSTER)}
+
+    async def reach_ready(self, name: str = "s", *, limit_seconds: float = 120) -> None:
+        """Wait until it serves."""
+        await self.world.until(f"{name} is ready", lambda: self.is_ready(name), limit_seconds=limit_seconds)
+
+    async def ask(self, method: str, url: str, body: bytes, limit_seconds: float) -> Reply:
+        """Ask a dashboard or a proxy, and note what Serve took."""
+        if url.endswith(HEALTH):
+            address = url.removeprefix("http://").partition(":")[0]
+            return Reply(503, b"", "text/plain") if address in self.sick else Reply(200, b"success", "text/plain")
+        reply = await self.world.dashboards.request(method, url, body=body, limit_seconds=limit_seconds)
+        if method == "PUT" and reply.status == 200:
+            cluster = url.removeprefix("http://").partition(".")[0].removesuffix("-head-svc")
+            self.puts[cluster] += 1
+            broken = {"one": "DEPLOY_FAILED"} if self.broken else {}
+            self.world.dashboards.of(cluster).application_status = broken
+        return reply
+
+    def told(self, cluster: str) -> set[str]:
+        """The applications that Serve on a cluster was told to run."""
+        config = self.world.dashboards.of(cluster).serve_config
+        return {each["name"] for each in config.get("applications", ())}
+
+    def _gateway(self, seat: Seat) -> Gateway:
+        return Gateway(seat.means, NearTransport(self, seat), Setup(partitions=PARTITIONS))
+
+    def _complaint(self, event: Event) -> str | None:
+        if event.storage == ("discovery.k8s.io", "endpointslices"):
+            return self._unserved(event)
+        if event.storage == ("ray.io", "rayclusters"):
+            return self._deleted(event)
+        return None
+
+    def _deleted(self, event: Event) -> str | None:
+        """What must never be: a cluster that goes while it serves, unless a user or a suspension wants it."""
+        before = event.old or {}
+        begins = "deletionTimestamp" in event.new["metadata"] and "deletionTimestamp" not in before.get("metadata", {})
+        is_going = event.type == "DELETED" or begins
+        owner = event.new["metadata"].get("labels", {}).get("ray.io/originated-from-cr-name", "")
+        service = self.world.find(RAYSERVICE, owner)
+        if not is_going or service is None or "deletionTimestamp" in service["metadata"]:
+            return None
+        name = event.new["metadata"]["name"]
+        return f"cluster {name} goes while it serves" if name == self.active(owner) and not self.excused else None
+
+    def _unserved(self, event: Event) -> str | None:
+        """What must never be: no endpoint behind a serve Service that had one, while nothing was made to fail."""
+        is_serve = "ray.io/serve" in event.new["metadata"].get("labels", {}) and event.type == "MODIFIED"
+        if not is_serve or self.excused or _ready(event.new) or not _ready(event.old or {}):
+            return None
+        return f"nobody answers behind {event.new['metadata']['name']}"
+
+    excused = False  # the scenario itself takes clusters or endpoints away
+
+
+def _ready(slice_: Obj) -> int:
+    return sum(1 for each in slice_.get("endpoints") or () if each["conditions"]["ready"])
