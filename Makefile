@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock crds crds-kubernetes
+.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock crds chart crds-kubernetes
 
 UV_VERSION := 0.13.7
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
@@ -30,7 +30,7 @@ setup: .venv/.synced ## make .venv with everything, the manta command included
 	@echo "make: .venv is ready; try .venv/bin/manta --help"
 
 demo: setup ## run a Ray job on this machine, no Kubernetes needed
-	@echo "make demo: not built yet; it comes with standalone mode, see CHANGELOG.md" >&2; exit 69
+	@.venv/bin/manta demo $(if $(KEEP),--keep)
 
 test: setup ## everything CI runs, against real parts (the first run builds them: about ten minutes)
 	@python3 tests/tools/stages.py
@@ -66,12 +66,18 @@ crds: setup ## write the CRDs, the admission policies and the references from th
 	@$(PYTHON) -m manta_common.crd write deploy/crds docs/reference/api.md
 	@$(PYTHON) -m manta_common.validation.admission deploy/admission
 	@$(PYTHON) -m manta_common.reference docs/reference
+	@$(PYTHON) -m manta_cli.reference docs/reference/cli.md
+
+chart: setup ## write the rights of the services into the chart
+	@$(PYTHON) -m manta_cli.rights deploy/helm/manta/files/rights.yaml
 
 crds-kubernetes: setup ## take Kubernetes' own definitions anew from its pinned version
 	@go=$$($(PYTHON) -c 'from tests.tools.build import find_go; print(find_go())'); \
 	folder=$$(cd tests/tools/kubernetes && "$$go" list -m -f '{{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/v3; \
 	$(PYTHON) -m manta_common.crd take "$$folder"/api__v1_openapi.json "$$folder"/apis__networking.k8s.io__v1_openapi.json; \
-	$(PYTHON) -m manta_embedded.store.openapi "$$folder"
+	$(PYTHON) -m manta_embedded.store.openapi "$$folder"; \
+	$(PYTHON) -m manta_embedded.api.documents "$$folder"; \
+	$(PYTHON) -m manta_embedded.api.protobuf $$(cd tests/tools/kubernetes && "$$go" list -m -f '{{.Dir}}' k8s.io/api k8s.io/apimachinery)
 
 fmt: .venv/.synced ## format the code and mend what can be mended
 	@.venv/bin/ruff format .
