@@ -18,6 +18,8 @@ JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 MAPS = "/api/v1/namespaces/{space}/configmaps"
 GOOD = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"good"}}'
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+DEFINITION = '{"metadata":{"name":"x"},"spec":{}}'
 REVIEW = '{"spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}}'
 
 
@@ -82,6 +84,7 @@ def pair(kubernetes: Cluster, embedded_cluster: EmbeddedCluster) -> Iterator[tup
         pytest.param(Ask("PATCH", f"{MAPS}/there", "{broken", "application/merge-patch+json"), id="a broken patch"),
         pytest.param(Ask("PATCH", f"{MAPS}/there", GOOD, "application/apply-patch+yaml"), id="an apply by nobody"),
         pytest.param(Ask("POST", MAPS, " " * (3 * 1024 * 1024 + 1)), id="a body over 3 MiB"),
+        pytest.param(Ask("POST", DEFINITIONS, DEFINITION), id="a CRD without anything in it"),
         pytest.param(Ask("GET", "/api/v1/namespaces/{space}/gizmos"), id="an unknown kind"),
         pytest.param(Ask("GET", "/apis/none.example/v1/things"), id="an unknown group"),
         pytest.param(Ask("GET", f"{MAPS}?labelSelector=a%20b"), id="a bad label selector"),
@@ -107,6 +110,28 @@ def test_what_is_refused_is_refused_alike(pair: tuple[Cluster, Cluster, str], as
     one, other = ask(real, space, asked), ask(embedded, space, asked)
     assert (other.code, other.content_type) == (one.code, one.content_type), other.body
     assert other.body.get("reason") == one.body.get("reason"), other.body
+
+
+ODD: tuple[Any, ...] = (None, 1, "x", True, [], {}, [1], {"a": 1}, {"metadata": 1}, {"metadata": {"name": 1}})
+SPECS: tuple[Any, ...] = (1, "x", [], {"containers": 1}, {"resourceAttributes": 1}, {"expirationSeconds": "x"})
+PLACES = (
+    ("POST", MAPS),
+    ("PUT", f"{MAPS}/there"),
+    ("PUT", MAPS),
+    ("DELETE", f"{MAPS}/there"),
+    ("POST", "/api/v1/namespaces/{space}/pods"),
+    ("POST", "/api/v1/namespaces/{space}/serviceaccounts/default/token"),
+    ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"),
+    ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles"),
+    ("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"),
+)
+
+
+@pytest.mark.parametrize(("method", "path"), PLACES)
+def test_no_body_is_too_odd_for_an_answer(embedded_cluster: EmbeddedCluster, method: str, path: str) -> None:
+    for body in (*ODD, *({"metadata": {"name": "x"}, "spec": spec} for spec in SPECS)):
+        found = ask(embedded_cluster, "default", Ask(method, f"{path}?dryRun=All", json.dumps(body)))
+        assert found.code < 500, (body, found.body)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +162,7 @@ def test_what_is_answered_has_the_same_form(pair: tuple[Cluster, Cluster, str], 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["real", "embedded"])
 def test_a_watch_with_initial_events_tells_where_they_end(pair: tuple[Cluster, Cluster, str], which: int) -> None:
-    cluster, space = pair[which], pair[2]
+    cluster, space = pair[:2][which], pair[2]
     query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=5"
     selector = "fieldSelector=metadata.name%3Dthere"
     with contextlib.closing(_connection(cluster)) as connection:
@@ -152,7 +177,7 @@ def test_a_watch_with_initial_events_tells_where_they_end(pair: tuple[Cluster, C
 
 @pytest.mark.parametrize("which", [0, 1], ids=["real", "embedded"])
 def test_a_token_of_a_service_account_may_do_what_its_role_says(pair: tuple[Cluster, Cluster, str], which: int) -> None:
-    cluster, space = pair[which], pair[2]
+    cluster, space = pair[:2][which], pair[2]
     root = f"apis/rbac.authorization.k8s.io/v1/namespaces/{space}"
     cluster.request("POST", f"api/v1/namespaces/{space}/serviceaccounts", {"metadata": {"name": "reader"}})
     rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}

@@ -1,5 +1,7 @@
 """What was stored is there after a restart, whatever became of the last line."""
 
+import errno
+import os
 import pathlib
 import random
 from collections.abc import Callable
@@ -140,3 +142,23 @@ def test_a_file_that_has_grown_is_written_anew(tmp_path: pathlib.Path, monkeypat
     after, _ = opened(tmp_path)
     assert after.get(CONFIGMAP, ONE)["data"] == {"a": "199"}
     assert after.version == store.version
+
+
+def test_what_could_not_be_written_on_a_full_disk_is_in_the_next_file(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, found = opened(tmp_path)
+    make(store)
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", _no_room)
+        full.setattr(os, "fsync", _no_room)
+        change(store)
+    assert opened(tmp_path)[0].get(CONFIGMAP, ONE)["data"] == {"a": "1"}
+    store.create(CONFIGMAP, "default", configmap("two"))
+    found.close()
+    after, _ = opened(tmp_path)
+    assert texts(after) == texts(store)
+
+
+def _no_room(*_given: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -88,5 +88,8 @@ def test_without_mounts_of_its_own(pack: Pack) -> None:
     plain = msgspec.structs.replace(pack, settings=msgspec.structs.replace(pack.settings, spaces=NOTHING))
     shared = container("true", volumeMounts=[{"name": "shm", "mountPath": "/dev/shm"}])
     assert launching.plan(plain, shared, 0)["mounts"] == []
+    worker = container("echo", args=["--address=demo-head-svc.default.svc.cluster.local:6379", "$(HEAD) example.com"])
+    given = {**worker, "env": [{"name": "HEAD", "value": "a.b.svc"}]}
+    assert launching.plan(plain, given, 0)["argv"] == ["echo", "--address=127.0.0.1:6379", "127.0.0.1 example.com"]
     with pytest.raises(CannotStart, match=r"cannot be mounted at /data.*Run manta on Linux as root"):
         launching.plan(plain, container("true", volumeMounts=[{"name": "v", "mountPath": "/data"}]), 0)

@@ -183,6 +183,8 @@ def deletion_of(served: Served, given: Given) -> Deletion:
     if propagation not in PROPAGATIONS:
         raise errors.bad_request(f"invalid propagationPolicy {propagation!r}: Orphan, Foreground or Background")
     conditions = body.get("preconditions") or EMPTY
+    if not isinstance(conditions, dict) or not str(grace or 0).lstrip("-").isdigit():
+        raise errors.bad_request("DeleteOptions: preconditions is an object, gracePeriodSeconds a number")
     return Deletion(
         uid=conditions.get("uid") or "",
         version=conditions.get("resourceVersion") or "",

@@ -27,7 +27,8 @@ class EndpointSlices:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._agenda: Agenda[Key] = Agenda()
-        self._selectors: dict[Key, Obj] = {}
+        self._selectors: dict[str, dict[Key, Obj]] = {}  # by namespace
+        self._slices: dict[Key, Key] = {}
         for service in store.objects(SERVICE):
             self._learn(_key(service), service)
         store.subscribe(self._note)
@@ -50,7 +51,8 @@ class EndpointSlices:
         match event.storage:
             case ("", "services"):
                 if event.type == "DELETED":
-                    self._selectors.pop(event.key, None)
+                    self._selectors.get(event.key.namespace, {}).pop(event.key, None)
+                    self._slices.pop(event.key, None)
                 else:
                     self._learn(event.key, event.new)
             case ("", "pods"):
@@ -59,13 +61,13 @@ class EndpointSlices:
                         self._pod_changed(pod)
 
     def _learn(self, key: Key, service: Obj) -> None:
-        self._selectors[key] = at_path(service, "spec.selector") or EMPTY
+        self._selectors.setdefault(key.namespace, {})[key] = at_path(service, "spec.selector") or EMPTY
         self._agenda.add(key)
 
     def _pod_changed(self, pod: Obj) -> None:
         labels, namespace = pod["metadata"].get("labels") or EMPTY, pod["metadata"]["namespace"]
-        for key, selector in self._selectors.items():
-            if key.namespace == namespace and selector and selector.items() <= labels.items():
+        for key, selector in self._selectors.get(namespace, {}).items():
+            if selector and selector.items() <= labels.items():
                 self._agenda.add(key)
 
     def _write(self, key: Key, service: Obj) -> None:
@@ -79,15 +81,20 @@ class EndpointSlices:
         wanted["ports"] = [_port(port, pods) for port in service["spec"].get("ports") or ()]
         found = self._own(key, service)
         if found is None:
-            self._store.create(ENDPOINTSLICE, key.namespace, {**self._blank(service), **wanted}, WRITER)
+            made = self._store.create(ENDPOINTSLICE, key.namespace, {**self._blank(service), **wanted}, WRITER)
+            self._slices[key] = _key(made)
         elif any((found.get(part) or []) != value for part, value in wanted.items()):
             self._store.patch(ENDPOINTSLICE, _key(found), MergePatch(wanted), WRITER)
 
     def _own(self, key: Key, service: Obj) -> Obj | None:
+        """The slice of a service; the others of its namespace are looked through only once."""
         uid = service["metadata"]["uid"]
+        known = self._store.find(ENDPOINTSLICE, self._slices[key]) if key in self._slices else None
+        if known is not None and _is_owned(known, uid):
+            return known
         for found in self._store.objects(ENDPOINTSLICE, key.namespace):
-            owners = found["metadata"].get("ownerReferences") or ()
-            if any(owner["uid"] == uid for owner in owners):
+            if _is_owned(found, uid):
+                self._slices[key] = _key(found)
                 return found
         return None
 
@@ -106,6 +113,10 @@ class EndpointSlices:
             },
             "addressType": "IPv4",
         }
+
+
+def _is_owned(obj: Obj, uid: str) -> bool:
+    return any(owner["uid"] == uid for owner in obj["metadata"].get("ownerReferences") or ())
 
 
 def _counts(pod: Obj) -> bool:

@@ -29,7 +29,7 @@ JSON = "application/json"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 POD_STREAMS = ("log", "exec", "attach", "portforward")
 READY = ("/healthz", "/livez", "/readyz")
-Headers = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
+HEADERS = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
 
 
 class Front:
@@ -81,6 +81,8 @@ class Front:
         raw = await request.read() if what.verb in WRITES else b""
         if what.verb == "create" and what.name:
             return self._made(await self._object(request, _part(served, what)), what)
+        if what.verb in ("update", "patch") and not what.name:
+            raise not_allowed()
         if not subresources.has(served, what.subresource):
             return _no_part(served, what.name)
         given = Given(
@@ -152,17 +154,17 @@ def _judged(what: Asked, fields: str) -> Asked:
 
 def _json(code: int, body: bytes, wanted: Wanted = PLAIN) -> web.Response:
     if wanted.yaml:
-        return web.Response(status=code, body=media.as_yaml(body), headers={**Headers, "Content-Type": media.YAML})
-    return web.Response(status=code, body=body, headers=Headers)
+        return web.Response(status=code, body=media.as_yaml(body), headers={**HEADERS, "Content-Type": media.YAML})
+    return web.Response(status=code, body=body, headers=HEADERS)
 
 
 def _status(error: errors.StatusError) -> web.Response:
-    return web.Response(status=error.code, body=msgspec.json.encode(error.status()), headers=Headers)
+    return web.Response(status=error.code, body=msgspec.json.encode(error.status()), headers=HEADERS)
 
 
 def _no_part(served: Served, name: str) -> web.Response:
     """An object without this part; of custom resources the server says that the object is not there."""
-    return _status(errors.not_found(served, name)) if served.custom else _missing()
+    return _status(errors.not_found(served, name) if served.custom else errors.kind_missing())
 
 
 def _missing() -> web.Response:

@@ -5,6 +5,7 @@ aside, and the API begins with nothing. Both are told. Lines are handed to the s
 is lost when the process is killed; only a machine that loses its power may lose the last second.
 """
 
+import logging
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,7 @@ from manta_embedded.store.managers import ManagedFields
 from manta_embedded.store.objects import Obj
 from manta_embedded.store.store import Saved, Store
 
+log = logging.getLogger(__name__)
 FILE = "objects.journal"
 MAGIC = b"manta objects 1\n"
 LEAST_BYTES = 8 * 1024 * 1024  # below that a file is not written anew
@@ -53,6 +55,7 @@ class Journal:
         self.saved = self._load()
         self._file = -1
         self._size = self._snapshot_size = 0
+        self._behind = False  # the file lacks something: the disk was full
         self._leave: Callable[[], None] = lambda: None
 
     def follow(self, store: Store, encoded: Callable[[Obj], bytes]) -> None:
@@ -70,11 +73,31 @@ class Journal:
 
     def _note(self, event: Event) -> None:
         obj = None if event.type == "DELETED" else self._encoded(event.new)
-        line = _line(event.version, event.storage, event.key, obj)
-        os.write(self._file, line)
-        self._size += len(line)
-        if self._size > max(LEAST_BYTES, GROWTH * self._snapshot_size):
+        self._append(_line(event.version, event.storage, event.key, obj))
+        if self._behind or self._size > max(LEAST_BYTES, GROWTH * self._snapshot_size):
+            self._renew()
+
+    def _append(self, line: bytes) -> None:
+        """Write a line whole or not at all; what could not be written is in the next file."""
+        try:
+            if os.write(self._file, line) == len(line):
+                self._size += len(line)
+                return
+        except OSError as error:
+            self._fail(error)
+        self._behind = True
+        os.ftruncate(self._file, self._size)
+
+    def _renew(self) -> None:
+        try:
             self._rewrite()
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        if not self._behind:
+            log.error("objects cannot be kept", extra={"file": str(self._path), "error": str(error)})
+        self._behind = True
 
     def _rewrite(self) -> None:
         """Put a new file in the place of the old one, whole or not at all."""
@@ -93,6 +116,7 @@ class Journal:
             os.close(self._file)
         self._file = descriptor
         self._size = self._snapshot_size = self._path.stat().st_size
+        self._behind = False
 
     def _load(self) -> Saved | None:
         try:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from manta_embedded.api.accounts import Accounts
 from manta_embedded.api.endpoints import EndpointSlices
+from manta_embedded.api.expiry import Expiry
 from manta_embedded.api.job_events import JobEvents
 from manta_embedded.store.changes import Event
 from manta_embedded.store.controllers.plane import Controllers
@@ -19,7 +20,8 @@ class LivePlane:
     def __init__(self, store: Store, ca: str) -> None:
         self._store = store
         self._controllers = Controllers(store)
-        self._controllers.all = (*self._controllers.all, Accounts(store, ca), EndpointSlices(store), JobEvents(store))
+        more = (Accounts(store, ca), EndpointSlices(store), JobEvents(store), Expiry(store))
+        self._controllers.all = (*self._controllers.all, *more)
         self._timer: asyncio.Handle | None = None
         self._leave: Callable[[], None] = lambda: None
         self._soon = False

@@ -1,12 +1,13 @@
 """What is below a pod: its log, commands in it, its ports, its binding and its eviction."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from aiohttp import web
 
 from manta_common.keys import Key
 from manta_common.kinds import POD
+from manta_embedded.api.ages import moment_of
 from manta_embedded.api.asked import Asked
 from manta_embedded.api.channels import run
 from manta_embedded.api.forwarding import forward
@@ -116,7 +117,9 @@ def _check_started(pod: Obj, container: str) -> None:
 def _log_query(request: web.BaseRequest, container: str, now: datetime) -> LogQuery:
     query = request.rel_url.query
     since = query.get("sinceTime", "")
-    moment = datetime.fromisoformat(since).astimezone(UTC) if since else None
+    moment = moment_of(since)
+    if since and moment is None:
+        raise errors.bad_request(f"sinceTime: {since!r} is no time, such as 2026-01-01T00:00:00Z")
     if seconds := _number(query.get("sinceSeconds"), "sinceSeconds"):
         moment = now - timedelta(seconds=seconds)
     return LogQuery(

@@ -92,7 +92,7 @@ def _message(raw: bytes, name: str) -> Any:
         field = fields.get(number)
         if field is not None:
             _put(found, field, value)
-    return found
+    return found.get("items", []) if name.endswith(".ExtraValue") else found  # a list that has a name of its own
 
 
 def _put(found: dict[str, Any], field: Field, value: Any) -> None:

@@ -15,6 +15,7 @@ from manta_embedded.store.store import Store
 from manta_embedded.store.times import text_of
 
 AUTHENTICATION, AUTHORIZATION = "authentication.k8s.io", "authorization.k8s.io"
+ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 HOUR, SHORTEST_SECONDS = 3600, 600
 
 
@@ -45,7 +46,7 @@ class Reviews:
 
     def answer(self, served: Served, body: Obj, user: User) -> Obj:
         """The review with its status."""
-        spec = body.get("spec") or EMPTY
+        spec = _spec(body)
         return {
             "kind": served.kind.kind,
             "apiVersion": served.kind.api_version,
@@ -57,7 +58,9 @@ class Reviews:
     def token(self, key: Key, body: Obj) -> Obj:
         """A token for a service account (`kubectl create token`)."""
         account = self._store.get(SERVICEACCOUNT, key)
-        seconds = at_path(body, "spec.expirationSeconds") or HOUR
+        seconds = _spec(body).get("expirationSeconds") or HOUR
+        if not isinstance(seconds, int):
+            raise errors.bad_request("spec.expirationSeconds is a number")
         if seconds < SHORTEST_SECONDS:
             text = f"spec.expirationSeconds: Invalid value: {seconds}: may not specify a duration less than 10 minutes"
             raise errors.StatusError(422, "Invalid", f'TokenRequest.authentication.k8s.io "" is invalid: {text}')
@@ -107,6 +110,15 @@ class Reviews:
         if user is None:
             return {"user": {}, "error": "invalid bearer token"}
         return {"authenticated": True, "user": _told(user), "audiences": spec.get("audiences") or [ISSUER]}
+
+
+def _spec(body: Obj) -> Obj:
+    spec = body.get("spec") or EMPTY
+    parts = [spec.get(name) or EMPTY for name in ATTRIBUTES] if isinstance(spec, dict) else [None]
+    if not all(isinstance(part, dict) for part in parts):
+        raise errors.bad_request("spec, and the attributes in it, are objects")
+    found: Obj = spec
+    return found
 
 
 def _told(user: User) -> Obj:

@@ -41,7 +41,7 @@ class Tokens:
 
     def user(self, token: str) -> User | None:
         """Whose token it is; None when it is nobody's, has ended or the account is gone."""
-        if hmac.compare_digest(token, self._admin):
+        if hmac.compare_digest(token.encode(errors="replace"), self._admin.encode()):
             return ADMIN
         claims = self._read.get(token) or self._claims(token)
         if claims is None or claims["exp"] <= self._now():
@@ -72,7 +72,7 @@ class Tokens:
 
     def _claims(self, token: str) -> dict[str, Any] | None:
         head, _, signature = token.rpartition(".")
-        if not head or not hmac.compare_digest(signature.encode(), self._signature(head).encode()):
+        if not head or not hmac.compare_digest(signature.encode(errors="replace"), self._signature(head).encode()):
             return None
         body = head.partition(".")[2]
         claims: dict[str, Any] = msgspec.json.decode(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
@@ -82,7 +82,7 @@ class Tokens:
         return claims
 
     def _signature(self, head: str) -> str:
-        return _coded(hmac.new(self._secret, head.encode(), hashlib.sha256).digest())
+        return _coded(hmac.new(self._secret, head.encode(errors="replace"), hashlib.sha256).digest())
 
 
 def account_user(namespace: str, name: str, uid: str = "") -> User:

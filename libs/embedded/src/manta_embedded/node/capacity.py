@@ -1,6 +1,5 @@
 """Which pods fit on the node, and what a scheduler says of those that do not. Pure."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from manta_common.api import labels as ray_labels
@@ -10,6 +9,12 @@ from manta_embedded.store.objects import Obj, at_path
 Amounts = dict[str, Quantity]
 NO_VICTIMS = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
 NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+
+NO_NETWORKS = (
+    "This machine gives pods no network of their own, so that only one node of one Ray cluster can run at a time:"
+    " delete the other one, or allow unprivileged user namespaces (sysctl user.max_user_namespaces,"
+    " kernel.apparmor_restrict_unprivileged_userns=0), or run manta as root on Linux."
+)
 
 
 def requests(pod: Obj) -> Amounts:
@@ -49,16 +54,14 @@ def ray_complaint(pod: Obj, others: Iterable[Obj]) -> str:
     own = ray_cluster(pod)
     if not own:
         return ""
-    running = Counter(found for one in others if (found := ray_cluster(one)))
-    for cluster in running:
-        if cluster != own:
-            return (
-                f"0/1 nodes are available: 1 node(s) run Ray cluster {cluster} already. This machine gives pods no"
-                " network of their own, so that only one Ray cluster can run at a time: delete the other one, or"
-                " allow unprivileged user namespaces (sysctl user.max_user_namespaces,"
-                " kernel.apparmor_restrict_unprivileged_userns=0), or run manta as root on Linux."
-            )
-    return ""
+    running = {found: one for one in others if (found := ray_cluster(one))}
+    if not running:
+        return ""
+    if own in running:
+        what = f"run a node of Ray cluster {own} already, and two of them would take the same ports"
+    else:
+        what = f"run Ray cluster {next(iter(running))} already"
+    return f"0/1 nodes are available: 1 node(s) {what}. {NO_NETWORKS}"
 
 
 def ray_cluster(pod: Obj) -> str:

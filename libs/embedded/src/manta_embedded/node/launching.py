@@ -13,13 +13,15 @@ from manta_embedded.node import env, volumes
 from manta_embedded.node.faults import CannotStart, config_error, no_image
 from manta_embedded.node.files import PodFiles
 from manta_embedded.node.hosts import DOMAIN
+from manta_embedded.node.network import LOOPBACK
 from manta_embedded.node.pid1.wire import Message
-from manta_embedded.node.settings import NodeSettings
+from manta_embedded.node.settings import OWN_PROGRAMS, NodeSettings
 from manta_embedded.node.volumes import Mount, Volume
 from manta_embedded.store.objects import Obj, at_path
 
 RAY = re.compile(r"(^|[\s;&|(])ray\s")
 OBJECT_STORE_SHARE = 0.3  # of the memory that a container may use, as Ray takes it where the kernel enforces the limit
+SERVICE_NAME = re.compile(r"\b[a-z0-9-]+(\.[a-z0-9-]+)+\.svc(\.cluster\.local)?\b")
 SHARED = "/dev/shm"
 MIB = 1024 * 1024
 LEAST_DISK_BYTES = 1024 * MIB
@@ -38,9 +40,9 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(pack: Pack, container: Obj, attempt: int) -> Message:
     """What the first process of the pod is told; CannotStart says what is missing."""
-    variables = env.environment(pack.pod, container, _given(pack, container), pack.sources)
-    argv = _argv(pack, container, variables)
     isolated = pack.settings.spaces.isolated
+    variables = _variables(pack, container)
+    argv = _argv(pack, container, variables)
     scratch = pack.files.scratch(container["name"], attempt)
     return {
         "argv": argv,
@@ -54,7 +56,7 @@ def plan(pack: Pack, container: Obj, attempt: int) -> Message:
 
 def beside(pack: Pack, container: Obj, argv: tuple[str, ...], *, tty: bool = False) -> Message:
     """The same for a further process in a running container."""
-    variables = env.environment(pack.pod, container, _given(pack, container), pack.sources)
+    variables = _variables(pack, container)
     isolated = pack.settings.spaces.isolated
     cwd = container.get("workingDir") or ("/tmp" if isolated else "/")
     if tty:
@@ -84,6 +86,16 @@ def disk_warning(pack: Pack, container: Obj) -> str:
 
 def _uses_ray(container: Obj) -> bool:
     return bool(RAY.search(" ".join([*(container.get("command") or ()), *(container.get("args") or ())])))
+
+
+def _variables(pack: Pack, container: Obj) -> dict[str, str]:
+    found = env.environment(pack.pod, container, _given(pack, container), pack.sources)
+    return {name: _near(pack, value) for name, value in found.items()}
+
+
+def _near(pack: Pack, text: str) -> str:
+    """Where pods share the machine's network they cannot resolve services' names, but all of them are here."""
+    return text if pack.settings.spaces.isolated else SERVICE_NAME.sub(LOOPBACK, text)
 
 
 def _given(pack: Pack, container: Obj) -> dict[str, str]:
@@ -129,13 +141,14 @@ def _argv(pack: Pack, container: Obj, variables: dict[str, str]) -> list[str]:
         )
     if _uses_ray(container) and not pack.settings.has_ray:
         raise no_image('there is no Ray on this machine: run `pip install "ray[default]"` where manta is installed')
-    return [env.expanded(part, variables) for part in given]
+    return [_near(pack, env.expanded(part, variables)) for part in given]
 
 
 def _mounts(pack: Pack, container: Obj, variables: dict[str, str], scratch: pathlib.Path) -> list[Message]:
     own = [_bound(path, str(scratch / path.strip("/"))) for path in PRIVATE]
     own += [_bound(f"/etc/{name}", str(pack.files.folder / name)) for name in ("hosts", "resolv.conf")]
     own += [_bound(path, path, readonly=True) for path in _kept_visible(pack)]
+    own.append(_bound(OWN_PROGRAMS, str(pack.settings.own_programs), readonly=True))
     own.append(_bound(SHARED, str(pack.files.shared_memory)))
     words = container.get("terminationMessagePath") or "/dev/termination-log"
     own.append(_bound(words, str(scratch / "termination-log")))
@@ -174,13 +187,7 @@ def _no_mounts(pack: Pack, container: Obj, variables: dict[str, str]) -> list[Me
 
 def _kept_visible(pack: Pack) -> list[str]:
     """Programs that lie where every container has a folder of its own."""
-    places = {
-        os.path.realpath(sys.prefix),
-        os.path.realpath(sys.base_prefix),
-        sys.prefix,
-        pack.settings.program_folder,
-        str(pack.settings.own_programs),
-    }
+    places = {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix), sys.prefix, pack.settings.program_folder}
     return sorted(place for place in places if place.startswith(tuple(f"{path}/" for path in PRIVATE)))
 
 

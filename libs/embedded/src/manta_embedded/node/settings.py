@@ -14,6 +14,8 @@ from manta_embedded.node.sandbox import Spaces
 CPU_OVERCOMMIT = 8  # requests are told to Ray but take nothing from anybody: a laptop can hold a small cluster
 SYSTEM_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
+OWN_PROGRAMS = "/run/manta"  # where containers with files of their own see `own_programs`
+
 
 class Api(msgspec.Struct, frozen=True, kw_only=True):
     """Where pods reach the API, and by which authority they trust it."""
@@ -41,7 +43,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def search_path(self) -> str:
         """The PATH of containers that set none."""
-        return os.pathsep.join([self.program_folder, *self.path, str(self.own_programs)])
+        own = OWN_PROGRAMS if self.spaces.isolated else str(self.own_programs)
+        return os.pathsep.join([self.program_folder, *self.path, own])
 
     @property
     def own_programs(self) -> pathlib.Path:

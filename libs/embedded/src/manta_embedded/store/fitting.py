@@ -5,7 +5,7 @@ from typing import Any
 from manta_embedded.store import errors
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import EMPTY, Obj
-from manta_embedded.store.shapes import METADATA, Shape
+from manta_embedded.store.shapes import ANYTHING, METADATA, Shape
 
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -18,6 +18,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 GO_TYPES = {"integer": "int", "boolean": "bool", "object": "map", "array": "slice"}
 LEFT_ALONE = frozenset(("apiVersion", "kind", "managedFields"))
 TEXTS = frozenset(("", "string"))
+NAMES = ("name", "generateName", "namespace")
+TEXT = Shape({"type": "string"}, {})
 OBJECT_META = Shape(METADATA, {})
 
 
@@ -26,6 +28,8 @@ def fitted(served: Served, obj: Obj, old: Obj = EMPTY) -> Obj:
 
     Of a custom resource only the metadata is looked at, for its schema has other words.
     """
+    if served.custom or served.shape is ANYTHING:
+        _check_names(served, obj.get("metadata") or EMPTY)
     if served.custom:
         _fit(served, obj.get("metadata") or EMPTY, OBJECT_META, "metadata")
         return obj
@@ -35,6 +39,13 @@ def fitted(served: Served, obj: Obj, old: Obj = EMPTY) -> Obj:
         for name, part in obj.items()
         if shape.allows(name) and not _is_left_out(part, shape.field(name))
     }
+
+
+def _check_names(served: Served, metadata: Obj) -> None:
+    """Names are texts; where no schema says so, this does."""
+    for field in NAMES:
+        if not isinstance(metadata.get(field) or "", str):
+            _check(served, metadata[field], TEXT, f"metadata.{field}")
 
 
 def _fit(served: Served, value: Any, shape: Shape, path: str) -> Any:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from manta_embedded.store import contents
+from manta_embedded.store import contents, crd_contents
 from manta_embedded.store.contents import IMMUTABLE
 from manta_embedded.store.errors import Cause
 from manta_embedded.store.kinds import Served
@@ -74,6 +74,7 @@ CONTENT: dict[tuple[str, str], Check] = {
     ("", "pods"): contents.pod_causes,
     ("", "services"): contents.service_causes,
     ("batch", "jobs"): contents.job_causes,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): crd_contents.definition_causes,
     ("rbac.authorization.k8s.io", "rolebindings"): contents.binding_causes,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): contents.binding_causes,
 }
