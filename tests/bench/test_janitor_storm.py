@@ -1,0 +1,206 @@
+"""Thousands of RayJobs that fall due in the same second, beside bare deletes of the same objects in the same run."""
+
+import asyncio
+import contextlib
+import functools
+import os
+import pathlib
+import statistics
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+import pytest
+import uvloop
+
+from manta_common.api.meta import ObjectMeta
+from manta_common.errors import AlreadyExists
+from manta_common.keys import Key
+from manta_common.kinds import CONFIGMAP, RAYJOB
+from manta_common.kube.client import Client, connect
+from manta_common.kube.protocol import MergePatch, Scope
+from manta_common.kube.settings import KubeSettings
+from manta_janitor.decide import announcement
+from manta_janitor.observed import CONDITION
+from manta_janitor.policies.endings import Deletion
+from tests.examples import manifests
+from tests.integration.clusters import MANTA
+from tests.parts import crds
+from tests.parts.control_plane import ControlPlane
+from tests.parts.nats import Nats
+from tests.parts.ports import free_port
+from tests.parts.process import Process
+
+JOBS = int(os.environ.get("BENCH_JOBS", "5000"))
+RAW = max(100, JOBS // 5)
+IN_FLIGHT = 32  # deletions at once, the janitor's default too
+TTL_SECONDS = 3600
+PAUSE_SECONDS = 0.05  # between two calls of the bystander
+T = TypeVar("T")
+pytestmark = pytest.mark.timeout(900)
+
+
+class Named(msgspec.Struct, frozen=True):
+    """An object's metadata."""
+
+    metadata: ObjectMeta
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    crds.install(control_plane)
+    with control_plane.fresh_namespace("storm") as name:
+        yield name
+
+
+@pytest.fixture
+def services(control_plane: ControlPlane, namespace: str, own_nats: Nats, tmp_path: pathlib.Path) -> Iterator[None]:
+    """A watcher and a janitor, each in a process of its own."""
+    environment = {
+        "MANTA_KUBECONFIG": str(control_plane.kubeconfig),
+        "MANTA_NATS_URLS": own_nats.url,
+        "MANTA_WATCH_NAMESPACES": namespace,
+    }
+    with contextlib.ExitStack() as stack:
+        for name in ("watcher", "janitor"):
+            port = free_port()
+            variables = environment | {"MANTA_HTTP_ADDRESS": f"127.0.0.1:{port}"}
+            process = Process(name, [MANTA, "run", name], tmp_path / f"{name}.log", environment=variables)
+            process.start()
+            stack.callback(process.kill)
+            process.wait_until("it is ready", functools.partial(is_ready, port), limit_seconds=60)
+        yield
+
+
+def is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def test_thousands_that_fall_due_at_once(control_plane: ControlPlane, services: None, namespace: str) -> None:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        raw, storm = runner.run(measured(str(control_plane.kubeconfig), namespace))
+    share = storm.rate / raw.rate
+    print(f"\nbare deletes: {raw.rate:.0f}/s of {RAW}; the janitor's: {storm.rate:.0f}/s of {JOBS}, {share:.0%}")
+    print(f"the first went {storm.first_late_seconds:.2f} s after its time")
+    print(f"others' calls: {raw.bystander * 1000:.0f} ms beside bare deletes, {storm.bystander * 1000:.0f} ms (p99)")
+    assert share >= 0.8
+    assert storm.bystander <= 2 * raw.bystander + 0.05
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """How fast objects went, and how long somebody else's calls took meanwhile (p99)."""
+
+    rate: float
+    bystander: float
+    first_late_seconds: float = 0.0
+
+
+async def measured(kubeconfig: str, namespace: str) -> tuple[Measured, Measured]:
+    settings = KubeSettings(service="bench")
+    async with connect(settings, kubeconfig=kubeconfig) as kube, connect(settings, kubeconfig=kubeconfig) as other:
+        await kube.server_version()
+        started = time.monotonic()
+        never = kube.now() + timedelta(days=1)
+        raw = await made(kube, namespace, [f"raw-{number:05}" for number in range(RAW)], never)
+        seconds = 1.5 * (time.monotonic() - started) * JOBS / RAW + 5  # until all are made
+        bare = await deleted_bare(kube, other, namespace, raw)
+        due_at = (kube.now() + timedelta(seconds=seconds)).replace(microsecond=0)
+        await made(kube, namespace, [f"due-{number:05}" for number in range(JOBS)], due_at)
+        assert kube.now() < due_at - timedelta(seconds=2), "the machine is too slow for this bench"
+        return bare, await deleted_when_due(kube, other, namespace, due_at)
+
+
+async def made(kube: Client, namespace: str, names: Sequence[str], due_at: datetime) -> list[ObjectMeta]:
+    """RayJobs that have ended and are deleted at a time, as they have announced."""
+    rule = {"policy": "DeleteSelf", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": TTL_SECONDS}}
+    ended_at = due_at - timedelta(seconds=TTL_SECONDS)
+    said = announcement(Deletion(due_at.replace(microsecond=0), "DeleteSelf", "deletionRules[0]"))
+    condition = {"type": CONDITION, "status": said.status, "reason": said.reason, "message": said.message}
+    stamp = f"{ended_at:%Y-%m-%dT%H:%M:%SZ}"
+    status: dict[str, object] = {"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete", "endTime": stamp}
+    status["conditions"] = [condition | {"lastTransitionTime": stamp}]
+
+    async def make(name: str) -> ObjectMeta:
+        body = manifests.job({"deletionStrategy": {"deletionRules": [rule]}}, name=name)
+        await kube.create(RAYJOB, namespace, body, Named)
+        key, patch = Key(namespace, name), MergePatch({"status": status})
+        return (await kube.patch(RAYJOB, key, patch, Named, subresource="status")).metadata
+
+    return await bounded([functools.partial(make, name) for name in names])
+
+
+async def deleted_bare(kube: Client, other: Client, namespace: str, raw: Sequence[ObjectMeta]) -> Measured:
+    """Delete objects with nothing else to do."""
+    async with bystander(other, namespace) as waits:
+        started = time.monotonic()
+        await bounded([functools.partial(kube.delete, RAYJOB, Key(namespace, m.name), uid=m.uid) for m in raw])
+        seconds = time.monotonic() - started
+    return Measured(len(raw) / seconds, p99(waits))
+
+
+async def deleted_when_due(kube: Client, other: Client, namespace: str, due_at: datetime) -> Measured:
+    """Watch objects go."""
+    listing = await kube.list_versions(RAYJOB, Scope(namespace=namespace))
+    assert len(listing.items) == JOBS
+    gone = list[float]()
+    async with bystander(other, namespace) as waits:
+        due = time.monotonic() + (due_at - kube.now()).total_seconds()
+        while len(gone) < JOBS:
+            changes = kube.watch(RAYJOB, msgspec.Raw, Scope(namespace=namespace), since=listing.version)
+            async with contextlib.aclosing(changes):
+                async for change in changes:
+                    if change.type == "DELETED":
+                        gone.append(time.monotonic())
+                        if len(gone) == JOBS:
+                            break
+        assert gone[0] >= due - 1  # the server's clock is known to a second
+    during = waits[-max(1, int((gone[-1] - gone[0]) / PAUSE_SECONDS)) :]
+    return Measured((JOBS - 1) / (gone[-1] - gone[0]), p99(during), gone[0] - due)
+
+
+@contextlib.asynccontextmanager
+async def bystander(kube: Client, namespace: str) -> AsyncIterator[list[float]]:
+    """Somebody who reads and writes now and then; how long that takes."""
+    waits, number = list[float](), 0
+    key = Key(namespace, "bystander")
+
+    async def go_on() -> None:
+        nonlocal number
+        while True:
+            started = time.monotonic()
+            number += 1
+            await kube.patch(CONFIGMAP, key, MergePatch({"data": {"number": str(number)}}), msgspec.Raw)
+            await kube.get(CONFIGMAP, key, msgspec.Raw)
+            waits.append(time.monotonic() - started)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    with contextlib.suppress(AlreadyExists):
+        await kube.create(CONFIGMAP, namespace, {"metadata": {"name": key.name}}, msgspec.Raw)
+    task = asyncio.create_task(go_on())
+    try:
+        yield waits
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+def p99(waits: Sequence[float]) -> float:
+    return statistics.quantiles(waits, n=100)[-1] if len(waits) > 1 else 0.0
+
+
+async def bounded(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    """Make calls, so many at a time."""
+    room = asyncio.Semaphore(IN_FLIGHT)
+
+    async def call(one: Callable[[], Awaitable[T]]) -> T:
+        async with room:
+            return await one()
+
+    return await asyncio.gather(*(call(one) for one in calls))
