@@ -88,7 +88,7 @@ def is_gone(pid: int) -> bool:
 
 
 def test_pods_end_with_a_node_that_is_killed(tmp_path: pathlib.Path) -> None:
-    with node_process(tmp_path) as node:
+    with node_process(tmp_path, "enter") as node:
         (pid,) = node.ask("exec sleep 1000")["pids"]
         assert not is_gone(pid)
         node.process.kill()
@@ -96,13 +96,13 @@ def test_pods_end_with_a_node_that_is_killed(tmp_path: pathlib.Path) -> None:
 
 
 def test_orphans_are_ended_at_the_next_start(tmp_path: pathlib.Path) -> None:
-    with node_process(tmp_path) as node:
+    with node_process(tmp_path, "enter") as node:
         (pid,) = node.ask("exec sleep 1000")["pids"]
         os.kill(pid, signal.SIGSTOP)  # it does not notice that its node is gone
         node.process.kill()
         node.process.wait()
     assert not is_gone(pid)
-    with node_process(tmp_path):
+    with node_process(tmp_path, "enter"):
         wait_until("the orphan is gone", lambda: is_gone(pid), limit_seconds=10)
 
 

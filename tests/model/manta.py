@@ -38,7 +38,8 @@ class SimulatedTransport(Transport):
         ask = self._world.dashboards.request
         reply = await ask(request.method, url, body=request.body or b"", limit_seconds=limit_seconds)
         if reply.status != 200:
-            raise Failure(reply.status, reply.body.decode(), reply.content_type)
+            text = reply.body.decode()
+            raise Failure(reply.status, text, reply.content_type, said=f"it answered {reply.status}: {text}")
         return Answer(reply.body)
 
 

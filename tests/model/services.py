@@ -64,7 +64,8 @@ class NearTransport(Transport):
         reply = await self._scene.ask(request.method, url, request.body or b"", request.limit_seconds)
         if 200 <= reply.status < 300:
             return Answer(reply.body)
-        raise Failure(reply.status, reply.body.decode(), reply.content_type)
+        text = reply.body.decode()
+        raise Failure(reply.status, text, reply.content_type, said=f"it answered {reply.status}: {text}")
 
 
 class Scene:

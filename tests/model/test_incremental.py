@@ -29,7 +29,7 @@ class Roads(Scene):
         world.store.subscribe(self._take_up)
         world.always(self._jump)
 
-    def begin(self, surge: int = 50, step: int = 25, interval: int = 5, **annotations: str) -> None:
+    def begin(self, surge: int = 50, step: int = 25, interval: int = 5, timeout: str = "") -> None:
         """A RayService that is upgraded step by step."""
         options = {
             "maxSurgePercent": surge,
@@ -38,7 +38,7 @@ class Roads(Scene):
             "gatewayClassName": "some",
         }
         self.make(
-            annotations={name.replace("_", "-"): value for name, value in annotations.items()},
+            annotations={"ray.io/upgrade-timeout": timeout},
             rayClusterConfig={**manifests.CLUSTER, "enableInTreeAutoscaling": True},
             upgradeStrategy={"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options},
             rayClusterDeletionDelaySeconds=5,
@@ -179,7 +179,7 @@ def test_the_old_cluster_keeps_its_configuration_also_after_a_restart() -> None:
 def test_an_upgrade_that_takes_too_long_goes_back_by_itself() -> None:
     async def scenario(world: World) -> None:
         scene = Roads(world)
-        scene.begin(**{"ray.io/upgrade-timeout": "40s"})
+        scene.begin(timeout="40s")
         first = await scene.reach_route()
         scene.broken = True
         scene.upgrade("2.57.0")

@@ -28,7 +28,7 @@ def turn(numbers: Numbers, pace: Pace) -> Numbers:
     """One pass in which everything is ready."""
     found = shares(numbers)
     for role in ("pending", "active"):
-        wanted = traffic.next_capacity(found, role, pace)  # type: ignore[arg-type]
+        wanted = traffic.next_capacity(found, role, pace)
         if wanted is not None:
             new = (wanted, found.active.traffic_routed_percent or 0) if role == "active" else None
             old, coming = found.active, found.pending

@@ -20,6 +20,7 @@ from manta_common.kinds import CRD, RAYCLUSTER, SERVICE, Kind
 from manta_common.kube.protocol import Scope
 from manta_common.rights import Right
 
+NATS_SECONDS: Final = 5.0  # a person waits for this
 OLDEST: Final = (1, 30)  # below that ValidatingAdmissionPolicy, which deploy/admission uses, is not there for good
 REVIEW: Final = Kind(
     "selfsubjectaccessreview",
@@ -148,6 +149,7 @@ async def _nats(session: Session) -> AsyncIterator[Finding]:
         return
     credentials, ca = (os.environ.get(f"MANTA_NATS_{name}_FILE", "") for name in ("CREDENTIALS", "CA"))
     settings = BusSettings(
+        first_connect_seconds=NATS_SECONDS,
         urls=urls,
         name="manta-cli",
         credentials_file=pathlib.Path(credentials) if credentials else None,

@@ -33,7 +33,8 @@ from manta_embedded.nats import embedded_nats
 from manta_embedded.node.ability import NOTHING, Ability, ability
 from manta_embedded.node.network import Network
 from manta_embedded.node.node import ProcessNode
-from manta_embedded.node.outside import NoNamespaces, enter
+from manta_embedded.node.outside import NoNamespaces, Outside, enter
+from manta_embedded.node.proxy import dialer, way_out
 from manta_embedded.node.settings import Api as Reach
 from manta_embedded.node.settings import NodeSettings
 from manta_embedded.store.kube import EmbeddedKube
@@ -50,6 +51,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     api: socket.socket
     http: socket.socket
+    outside: Outside | None = None  # what stayed behind; None when nothing was left
     alone: str = ""  # why there can be no network of our own
 
 
@@ -64,13 +66,15 @@ def prepared(place: Place, http: Address) -> Ground:
     """Open what people on this machine must reach, then leave its network for one in which pods have addresses."""
     remembered = place.folder / "api" / "port"
     port = int(remembered.read_text()) if remembered.exists() else 0
-    api = _listening(LOOPBACK, port, instead=0)
-    sockets = {"api": api, "http": _listening(http.host or LOOPBACK, http.port)}
+    ground = Ground(
+        place=place,
+        api=_listening(LOOPBACK, port, instead=0),
+        http=_listening(http.host or LOOPBACK, http.port),
+    )
     try:
-        enter()
+        return msgspec.structs.replace(ground, outside=enter())
     except NoNamespaces as error:
-        return Ground(place=place, **sockets, alone=str(error))
-    return Ground(place=place, **sockets)
+        return msgspec.structs.replace(ground, alone=str(error))
 
 
 def _listening(host: str, port: int, instead: int | None = None) -> socket.socket:
@@ -98,11 +102,15 @@ async def _main(ground: Ground, services: Mapping[str, Config], config: Config, 
             log.warning(note)
         kube = EmbeddedKube(api.store, KubeSettings(service="cli"))
         await _define(kube)
+        proxy = ""
+        if ground.outside and network.bridge:
+            proxy = await stack.enter_async_context(way_out(network.gateway, dialer(ground.outside)))
         node = NodeSettings(
             folder=folder / "node",
             bridge=network.bridge,
             subnet=_subnet(),
             spaces=able.spaces,
+            proxy=proxy,
             api=Reach(host=network.gateway, port=api.port, ca=api.ca.read_text()),
         )
         await stack.enter_async_context(_node(api, kube, node))

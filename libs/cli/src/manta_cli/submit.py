@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runtime-env", metavar="FILE", default="", help="Ray's runtime environment, as YAML or JSON")
     parser.add_argument("--keep", action="store_true", help="leave the cluster when the job has ended")
     parser.add_argument("--no-wait", action="store_true", help="return as soon as the job is made")
-    parser.add_argument("--dry-run", action="store_true", help="print what would be made, and make nothing")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be made")
     add_cluster(parser)
 
 
