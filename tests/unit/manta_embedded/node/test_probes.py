@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from manta_embedded.node.faults import CannotStart
-from manta_embedded.node.probes import Probe, Tally, probes
+from manta_embedded.node.probes import Probe, Tally, probes, wait_seconds
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,19 @@ from manta_embedded.node.probes import Probe, Tally, probes
 def test_tallies(probe: Probe, answers: str, changes: str) -> None:
     tally = Tally(probe)
     assert "".join(str(int(tally.count(success=answer == "+"))) for answer in answers) == changes
+
+
+@pytest.mark.parametrize(
+    ("probe", "passes", "seconds"),
+    [
+        pytest.param(Probe(purpose="readiness"), False, 2, id="awaited"),
+        pytest.param(Probe(purpose="readiness", period_seconds=1), False, 1, id="awaited, asked often anyway"),
+        pytest.param(Probe(purpose="readiness"), True, 10, id="ready"),
+        pytest.param(Probe(purpose="liveness"), False, 10, id="of its life"),
+    ],
+)
+def test_when_it_is_asked_again(probe: Probe, passes: bool, seconds: float) -> None:
+    assert wait_seconds(probe, passes=passes) == seconds
 
 
 def test_defaults_and_named_ports() -> None:

@@ -12,7 +12,7 @@ from manta_embedded.node.asking import Answer, ask
 from manta_embedded.node.faults import CannotStart
 from manta_embedded.node.ground import Ground
 from manta_embedded.node.launching import Pack
-from manta_embedded.node.probes import Probe, Tally, probes
+from manta_embedded.node.probes import Probe, Tally, probes, wait_seconds
 from manta_embedded.node.records import Record
 from manta_embedded.node.sandbox import Sandbox, SandboxFailed
 from manta_embedded.node.status import exit_code
@@ -206,7 +206,7 @@ class ContainerRunner:
                 await self._act(probe, success=answer.success)
             if probe.purpose == "startup" and tally.passes:
                 return
-            await asyncio.sleep(probe.period_seconds)
+            await asyncio.sleep(wait_seconds(probe, passes=tally.passes))
 
     async def _until_started(self) -> None:
         await self.record.has_started.wait()

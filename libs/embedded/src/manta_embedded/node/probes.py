@@ -10,6 +10,7 @@ from manta_embedded.store.objects import Obj
 
 Purpose = Literal["startup", "readiness", "liveness"]
 PURPOSES: tuple[Purpose, ...] = ("startup", "readiness", "liveness")
+AWAITED_SECONDS = 2.0
 PORT_NAME = re.compile(r"[a-z0-9-]+$")
 
 
@@ -52,6 +53,12 @@ class Tally:
         if not success and self._probe.purpose != "readiness":
             self._row = 0  # the container is killed; its next life counts anew
         return changed
+
+
+def wait_seconds(probe: Probe, *, passes: bool) -> float:
+    """Until it is asked again. One that is not ready may be asked sooner, as kubelets do, to be ready sooner."""
+    is_awaited = probe.purpose == "readiness" and not passes
+    return min(probe.period_seconds, AWAITED_SECONDS) if is_awaited else probe.period_seconds
 
 
 def probes(container: Obj) -> list[Probe]:
