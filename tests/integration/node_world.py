@@ -30,6 +30,7 @@ from manta_embedded.store.store import Store
 from tests.parts.process import Unavailable
 
 LIMIT_SECONDS = 30.0
+FILES_IN_TMP = "find /tmp -maxdepth 1 -type f -printf '%f\\n'"  # Manta's own programs may be in a folder there
 numbers = itertools.count(os.getpid() % 200)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from manta_common.kinds import CONFIGMAP, POD, SECRET, SERVICE
 from manta_embedded.node.restarts import Pace
-from tests.integration.node_world import NodeWorld, node_world, shell
+from tests.integration.node_world import FILES_IN_TMP, NodeWorld, node_world, shell
 
 QUICK = Pace(first_seconds=0.5, longest_seconds=1.0)
 
@@ -59,7 +59,7 @@ async def test_files_and_variables(world: NodeWorld) -> None:
     script = (
         "python3 /home/ray/samples/job.py; cat /secrets/token; echo; echo $GREETING $MODE $KEY $NAME $LIMIT;"
         " cat /var/run/secrets/kubernetes.io/serviceaccount/token; echo;"
-        " touch /scratch/x /tmp/y && ls /tmp; stat -f -c %T /dev/shm; hostname; touch /secrets/no"
+        f" touch /scratch/x /tmp/y; {FILES_IN_TMP}; stat -f -c %T /dev/shm; hostname; touch /secrets/no"
     )
     container = shell(
         script,

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from manta_embedded.node.ledger import began
+from tests.integration.node_world import FILES_IN_TMP
 from tests.parts.process import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -115,7 +116,7 @@ def test_in_namespaces_of_its_own(tmp_path: pathlib.Path, prefix: tuple[str, ...
         parent.chmod(0o755)
     with node_process(folder, "enter", prefix=prefix) as node:
         found = node.ask(
-            "echo $PPID; hostname; ls /var/run/secrets/kubernetes.io/serviceaccount; touch /tmp/x && ls /tmp"
+            f"echo $PPID; hostname; ls /var/run/secrets/kubernetes.io/serviceaccount; touch /tmp/x; {FILES_IN_TMP}"
         )
         assert found["phase"] == "Succeeded", found
         assert found["log"].split() == ["1", "pod-1", "ca.crt", "namespace", "token", "x"]
