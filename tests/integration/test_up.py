@@ -122,7 +122,7 @@ def test_it_uses_a_nats_that_is_given(
         pytest.param(["--kubeconfig", "/none"], 78, "/none", id="no such kubeconfig"),
         pytest.param(["--kubeconfig", "x", "--nats", "http://x"], 78, "nats://", id="a URL that is not NATS'"),
         pytest.param(["--kubeconfig", "x", "--feature-gates", "RayCronJobs=true"], 78, "RayCronJob", id="unknown gate"),
-        pytest.param([], 2, "--kubeconfig", id="no cluster"),
+        pytest.param(["--nats", "nats://x"], 78, "--kubeconfig", id="a NATS without a cluster"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(flags: list[str], code: int, complaint: str) -> None:
