@@ -61,12 +61,12 @@ def _dashboard_url(observed: Observed, cluster: RayCluster, settings: JobSetting
 
 def _begin(observed: Observed, status: RayJobStatus, now: datetime) -> Step:
     """The cluster is ready: who submits, begins. How the cluster is goes into the same write."""
-    if observed.cluster:
-        status = said(status, ray_cluster_status=observed.cluster.status)
     mode = observed.spec.submission_mode
     if mode == reasons.INTERACTIVE_MODE:
         return Step(status=said(status, job_deployment_status=reasons.WAITING))
     running = said(status, job_deployment_status=reasons.RUNNING)
+    if observed.cluster:
+        running = said(running, ray_cluster_status=observed.cluster.status)
     if mode == reasons.K8S_JOB_MODE and observed.submitter is None:
         return Step(status=running, phases=((CreateSubmitter(status.dashboard_url),),))
     return submission.submit(observed, running, now) if mode == reasons.HTTP_MODE else Step(status=running)
