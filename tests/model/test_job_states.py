@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from manta_common.api.rayjob import RayJobStatus
-from manta_job_reconciler.actions import Confirm, Recheck, Submit, WriteStatus
+from manta_common.deeds import Recheck
+from manta_job_reconciler.actions import Confirm, Submit, WriteStatus
 from manta_job_reconciler.decide import decide
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.status import completed

@@ -17,7 +17,6 @@ from manta_cluster_reconciler.actions import (
     DeletePod,
     Halt,
     Patch,
-    Recheck,
     Tell,
 )
 from manta_cluster_reconciler.execute import Errand, Executor, Halted, Undone
@@ -26,6 +25,7 @@ from manta_cluster_reconciler.observe import CLUSTERS, PODS, SERVICES
 from manta_cluster_reconciler.policies import head
 from manta_common.api.core import ObjectReference
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from manta_common.errors import Conflict
 from manta_common.feed import View
 from manta_common.fence import Fence

@@ -4,7 +4,8 @@ from typing import Any
 
 import msgspec
 
-from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
+from manta_common.deeds import Recheck
+from manta_janitor.actions import Announce, CarryOut, JobAction
 from manta_janitor.decide import decide
 from manta_janitor.observed import Ended, JanitorSettings, Said
 from manta_janitor.policies.endings import plan

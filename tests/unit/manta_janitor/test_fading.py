@@ -9,7 +9,8 @@ import pytest
 from manta_common.api.core import Job, JobStatus, StatusCondition
 from manta_common.api.meta import ObjectMeta, OwnerReference
 from manta_common.api.raycluster import RayCluster
-from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
+from manta_common.deeds import Recheck
+from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, RemoveFinalizer
 from manta_janitor.observed import Fading, JanitorSettings, Node, NodeMeta
 from manta_janitor.policies.fading import decide, patience_seconds
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from manta_common.api.rayjob import RayJobStatus
-from manta_job_reconciler.actions import Action, AddFinalizer, DeleteCluster, Recheck, Submit, Tell, WriteStatus
+from manta_common.deeds import Recheck, Tell
+from manta_job_reconciler.actions import Action, AddFinalizer, DeleteCluster, Submit, WriteStatus
 from manta_job_reconciler.decide import decide
 from manta_job_reconciler.observed import JobSettings, Observed
 from tests.unit.manta_job_reconciler.made import NOW, ago, cluster, job, observed, report, running, settled, status

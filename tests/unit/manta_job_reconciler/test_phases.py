@@ -7,16 +7,9 @@ import msgspec
 import pytest
 
 from manta_common.api.gates import Gates
+from manta_common.deeds import Tell
 from manta_common.ray.settings import RaySettings
-from manta_job_reconciler.actions import (
-    AddFinalizer,
-    DeleteCluster,
-    DeleteSubmitter,
-    RemoveFinalizer,
-    StopJob,
-    Submit,
-    Tell,
-)
+from manta_job_reconciler.actions import AddFinalizer, DeleteCluster, DeleteSubmitter, RemoveFinalizer, StopJob, Submit
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.phases import next_step
 from manta_job_reconciler.step import Step, find

@@ -9,7 +9,8 @@ import pytest
 from manta_common.api.gates import Gates
 from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
-from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, Recheck, Tell, WriteSchedule
+from manta_common.deeds import Recheck, Tell
+from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, WriteSchedule
 from manta_job_reconciler.policies.schedule import Scheduled, decide
 from tests.unit.manta_job_reconciler.made import SPEC, job, observed, status
 

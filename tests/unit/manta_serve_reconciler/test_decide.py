@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from manta_common.api.rayservice import RayServiceStatus, RayServiceStatuses
+from manta_common.deeds import Recheck, Tell
 from manta_common.phases import Phase
 from manta_serve_reconciler.actions import (
     Action,
@@ -18,10 +19,8 @@ from manta_serve_reconciler.actions import (
     DeleteService,
     LabelHead,
     MoveService,
-    Recheck,
     RemoveFinalizer,
     Submit,
-    Tell,
     WriteStatus,
 )
 from manta_serve_reconciler.conditions import find

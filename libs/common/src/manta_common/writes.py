@@ -1,15 +1,16 @@
 """Writes to the API server: only while the key is ours, each key in its turn, awaited where the feed will show them."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from manta_common.api.core import Service
 from manta_common.api.meta import ObjectMeta
-from manta_common.errors import Conflict, NotFound
+from manta_common.errors import AlreadyExists, Conflict, NotFound, Refused
 from manta_common.feed import Source, View, number
 from manta_common.fence import Fence
 from manta_common.keys import Key
-from manta_common.kinds import Kind
-from manta_common.kube.protocol import Body, Kube, Patch
+from manta_common.kinds import SERVICE, Kind
+from manta_common.kube.protocol import Body, Kube, MergePatch, Patch
 from manta_common.plane import Item
 from manta_common.turns import Turns
 
@@ -51,6 +52,25 @@ class Writes:
         made = await self._create(item, kind, body, into)
         self.wrote(item, kind, made.metadata)
         return made
+
+    async def create_own(
+        self, item: Item, kind: Kind, body: Mapping[str, Any], *, into: type[T], owners: Container[str]
+    ) -> None:
+        """Create a child; Refused when another object bears its name, one that none of these uids owns."""
+        try:
+            await self.create(item, kind, body, into=into)
+        except AlreadyExists as error:
+            found = await self.kube.get(kind, Key(item.key.namespace, body["metadata"]["name"]), into)
+            if not any(owner.uid in owners for owner in found.metadata.owner_references):
+                raise Refused(409, "AlreadyExists", str(error)) from error
+            self.wrote(item, kind, found.metadata)
+
+    async def move_service(self, item: Item, manifest: Mapping[str, Any], *, version: str) -> None:
+        """Replace what a Service of this version selects and serves; its address stays."""
+        spec = {part: value for part, value in manifest["spec"].items() if part != "clusterIP"}
+        patch = MergePatch({"metadata": {"resourceVersion": version}, "spec": spec})
+        key = Key(item.key.namespace, manifest["metadata"]["name"])
+        await self.patch(item, SERVICE, key, patch=patch, into=Service)
 
     async def patch(self, item: Item, kind: Kind, key: Key, *, patch: Patch, into: type[T]) -> T:
         """Change an object."""

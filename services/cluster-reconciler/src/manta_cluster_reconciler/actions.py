@@ -1,11 +1,11 @@
 """What a pass may do: decided by policies, carried out by `execute`. Pure."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
+from manta_common.deeds import Recheck
 from manta_common.kinds import Kind
 from manta_common.kube.series import Notice
 
@@ -92,12 +92,6 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
     message: str
     notice: Notice | None = None
-
-
-class Recheck(msgspec.Struct, frozen=True, tag=True):
-    """Something will be due by then."""
-
-    at: datetime
 
 
 Action = CreatePod | DeletePod | Create | CreateToken | Patch | Delete | AddFinalizer | Tell | Halt | Recheck

@@ -20,7 +20,6 @@ from manta_cluster_reconciler.actions import (
     Halt,
     Patch,
     Phase,
-    Recheck,
     Tell,
     changes_anything,
 )
@@ -29,6 +28,7 @@ from manta_cluster_reconciler.memory import Remembered
 from manta_cluster_reconciler.telling import Result, in_order, name_of, notices, shown
 from manta_common.api.core import ObjectReference, Pod, Service
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp, NotFound, Refused, Retry, Throttled
 from manta_common.execute import AT_MOST, concurrently
 from manta_common.keys import Key

@@ -1,10 +1,10 @@
 """What the janitor may do; each action is carried out by one branch of `execute`."""
 
-from datetime import datetime
 from typing import Literal
 
 import msgspec
 
+from manta_common.deeds import Recheck
 from manta_janitor.policies.endings import Deletion
 
 
@@ -43,12 +43,6 @@ class RemoveFinalizer(msgspec.Struct, frozen=True, tag=True):
 
     because: str
     forced: bool = False
-
-
-class Recheck(msgspec.Struct, frozen=True, tag=True):
-    """Look again at a time, at the latest."""
-
-    at: datetime
 
 
 JobAction = CarryOut | Announce | Recheck

@@ -9,6 +9,7 @@ import msgspec
 from manta_common.api import annotations, labels, names
 from manta_common.api.core import Job
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from manta_common.errors import AlreadyExists, MantaError, NotCaughtUp, NotFound, Refused
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -23,7 +24,7 @@ from manta_common.settle import Children, Settler
 from manta_common.store import Held
 from manta_common.telemetry import names as telemetry
 from manta_common.writes import Writes
-from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
+from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, RemoveFinalizer
 from manta_janitor.manifests import CleanupJob, cleanup_job
 from manta_janitor.observed import Fading, FadingCluster, JanitorSettings, Node
 from manta_janitor.picked import Picked

@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from manta_common.deeds import Recheck
 from manta_common.phases import Phase
-from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
+from manta_janitor.actions import Announce, CarryOut, JobAction
 from manta_janitor.observed import Ended, EndingJob, Said
 from manta_janitor.policies.endings import Deletion, Plan, is_gone
 

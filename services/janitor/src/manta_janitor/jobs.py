@@ -11,6 +11,7 @@ from manta_common.api.meta import Condition
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob
 from manta_common.api.wire import to_builtins
+from manta_common.deeds import Recheck
 from manta_common.errors import MantaError, NotCaughtUp, NotFound, Rejected
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -23,7 +24,7 @@ from manta_common.settle import Settler
 from manta_common.store import Held
 from manta_common.validation.job import validate_job
 from manta_common.writes import Writes
-from manta_janitor.actions import Announce, CarryOut, JobAction, Recheck
+from manta_janitor.actions import Announce, CarryOut, JobAction
 from manta_janitor.decide import decide
 from manta_janitor.observed import CONDITION, Ended, EndingJob, JanitorSettings, JobCluster
 from manta_janitor.policies.endings import Deletion, plan

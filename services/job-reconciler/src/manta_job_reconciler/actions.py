@@ -1,11 +1,12 @@
 """What a pass may do for a RayJob or RayCronJob; each action is carried out by one branch of `execute`."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from manta_common.api.rayjob import RayJobStatus
+from manta_common.deeds import Recheck, Tell
 
 
 class AddFinalizer(msgspec.Struct, frozen=True, tag=True):
@@ -93,15 +94,6 @@ class WriteStatus(msgspec.Struct, frozen=True, tag=True):
     with_answer: bool = False
 
 
-class Tell(msgspec.Struct, frozen=True, tag=True):
-    """Record an event about the object."""
-
-    severity: Literal["Normal", "Warning"]
-    reason: str
-    action: str
-    note: str
-
-
 class CreateJob(msgspec.Struct, frozen=True, tag=True):
     """Make the RayJob of a tick."""
 
@@ -121,12 +113,6 @@ class WriteSchedule(msgspec.Struct, frozen=True, tag=True):
 
     last_schedule_time: datetime
     version: str
-
-
-class Recheck(msgspec.Struct, frozen=True, tag=True):
-    """Look again at a time, at the latest."""
-
-    at: datetime
 
 
 Action = (

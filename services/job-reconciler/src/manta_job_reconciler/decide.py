@@ -5,9 +5,10 @@ from datetime import datetime
 
 import msgspec
 
+from manta_common.deeds import Recheck
 from manta_common.phases import Phase
 from manta_job_reconciler import phases, reasons, status
-from manta_job_reconciler.actions import Action, Confirm, Recheck, Submit, WriteStatus
+from manta_job_reconciler.actions import Action, Confirm, Submit, WriteStatus
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.step import Step
 

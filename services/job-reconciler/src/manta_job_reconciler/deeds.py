@@ -2,20 +2,8 @@
 
 from typing import Final
 
-import msgspec
-
+from manta_common.deeds import Words
 from manta_common.kinds import JOB, RAYCLUSTER, SERVICE, Kind
-
-
-class Words(msgspec.Struct, frozen=True):
-    """Reason and note of both events; `{place}` is the child, `{error}` what went wrong."""
-
-    action: str
-    reason: str
-    note: str
-    failed_reason: str
-    failed_note: str
-
 
 CREATED: Final[dict[Kind, Words]] = {
     RAYCLUSTER: Words(

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Final, Literal, TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 import msgspec
 
@@ -14,10 +14,8 @@ from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob, RayJobStatus
 from manta_common.api.wire import to_builtins
 from manta_common.dashboard.client import Dashboards
+from manta_common.deeds import Recheck, Tell
 from manta_common.errors import (
-    AlreadyExists,
-    Conflict,
-    MantaError,
     NotCaughtUp,
     NotFound,
     Refused,
@@ -25,12 +23,12 @@ from manta_common.errors import (
 )
 from manta_common.keys import Key
 from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB, SERVICE, Kind
-from manta_common.kube.events import Recorder, reference
+from manta_common.kube.events import Recorder
 from manta_common.kube.protocol import MergePatch, guarded
-from manta_common.kube.series import Notice
 from manta_common.plane import Item
 from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.services import job_head_service
+from manta_common.telling import Voice
 from manta_common.writes import Writes
 from manta_job_reconciler import conditions, deeds, manifests
 from manta_job_reconciler.actions import (
@@ -44,11 +42,9 @@ from manta_job_reconciler.actions import (
     DeleteSubmitter,
     FitGang,
     MoveService,
-    Recheck,
     RemoveFinalizer,
     StopJob,
     Submit,
-    Tell,
     WriteStatus,
 )
 from manta_job_reconciler.asking import Ray, Unasked
@@ -59,7 +55,6 @@ from manta_job_reconciler.status import answered
 
 CONTROLLER: Final = "rayjob-controller"
 AGAIN_SECONDS: Final = 3.0  # between two tries to ask Ray
-QUIET: Final = (NotCaughtUp, Conflict, Throttled)  # somebody was faster, or asks to wait: nothing to tell users of
 Child = TypeVar("Child", RayCluster, Job, Service)
 log = logging.getLogger(__name__)
 
@@ -83,6 +78,7 @@ class Errand:
         self._item, self._observed, self._hands = item, observed, hands
         self._job = observed.job
         self._ray = Ray(observed, hands.dashboards)
+        self._voice = Voice(hands.recorder, CONTROLLER, kind=RAYJOB, key=item.key, uid=observed.job.metadata.uid)
 
     async def carry_out(self, action: Action) -> None:
         """Do one thing."""
@@ -130,19 +126,14 @@ class Errand:
         self, kind: Kind, name: str, into: type[Child], manifest: Callable[[], manifests.Manifest]
     ) -> None:
         async def act() -> None:
-            """One that bears its name already counts only if it is the job's own."""
             try:
-                await self._hands.writes.create(self._item, kind, manifest(), into=into)
+                body, owners = manifest(), [self._job.metadata.uid]
+                await self._hands.writes.create_own(self._item, kind, body, into=into, owners=owners)
             except Unbuildable as error:
                 raise Refused(422, "Unbuildable", str(error)) from error
-            except AlreadyExists as error:
-                found = await self._hands.writes.kube.get(kind, Key(self._item.key.namespace, name), into)
-                if self._job.metadata.uid not in {owner.uid for owner in found.metadata.owner_references}:
-                    raise Refused(409, "AlreadyExists", str(error)) from error
-                self._hands.writes.wrote(self._item, kind, found.metadata)
 
         try:
-            await self._telling(deeds.CREATED[kind], name, act())
+            await self._voice.telling(deeds.CREATED[kind], name, act())
         except Refused as error:
             waits = conditions.refused(self._job.status, str(error))
             if waits != self._job.status:
@@ -153,7 +144,7 @@ class Errand:
         kind, name = (RAYCLUSTER, action.name) if isinstance(action, DeleteCluster) else (JOB, self._item.key.name)
         key = Key(self._item.key.namespace, name)
         deletion = self._hands.writes.delete(self._item, kind, key, uid=action.uid)
-        await self._telling(deeds.DELETED[kind], name, deletion)
+        await self._voice.telling(deeds.DELETED[kind], name, deletion)
 
     async def _change(self, action: MoveService | FitGang) -> None:
         match action:
@@ -163,13 +154,9 @@ class Errand:
                 await self._fit_gang(ending=action.ending)
 
     async def _move_service(self, action: MoveService) -> None:
-        """Replace what the Service selects and serves; its address stays."""
         made = self._service_manifest()
-        spec = {part: value for part, value in made["spec"].items() if part != "clusterIP"}
-        patch = MergePatch({"metadata": {"resourceVersion": action.version}, "spec": spec})
-        key = Key(self._item.key.namespace, made["metadata"]["name"])
-        change = self._hands.writes.patch(self._item, SERVICE, key, patch=patch, into=Service)
-        await self._telling(deeds.MOVED, key.name, change)
+        change = self._hands.writes.move_service(self._item, made, version=action.version)
+        await self._voice.telling(deeds.MOVED, made["metadata"]["name"], change)
 
     async def _fit_gang(self, *, ending: bool) -> None:
         """Let the batch scheduler's PodGroup fit the job, and tell what an end has released."""
@@ -178,7 +165,7 @@ class Errand:
         if not ending:
             await fitting
             return
-        await self._telling(deeds.RELEASED, self._item.key.name, fitting)
+        await self._voice.telling(deeds.RELEASED, self._item.key.name, fitting)
 
     async def _ask(self, action: Submit | StopJob | Confirm) -> None:
         """Ask Ray for something; that it could not be asked, and since when, is remembered where it matters."""
@@ -223,26 +210,7 @@ class Errand:
         if isinstance(action, Recheck):
             self._hands.recheck(self._item, action.at)
         else:
-            self._record(action.severity, action.reason, action.action, action.note)
-
-    async def _telling(self, words: deeds.Words, name: str, act: Awaitable[object]) -> None:
-        """Carry something out and tell how it went, unless there was nothing to do (False)."""
-        place = f"{self._item.key.namespace}/{name}"
-        try:
-            has_acted = await act is not False
-        except QUIET:
-            raise
-        except MantaError as error:
-            note = words.failed_note.format(place=place, error=error)
-            self._record("Warning", words.failed_reason, words.action, note)
-            raise
-        if has_acted:
-            self._record("Normal", words.reason, words.action, words.note.format(place=place))
-
-    def _record(self, severity: Literal["Normal", "Warning"], reason: str, action: str, note: str) -> None:
-        about = reference(RAYJOB, self._item.key, self._job.metadata.uid)
-        notice = Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
-        self._hands.recorder.record(about, notice)
+            self._voice.tell(action)
 
     def _cluster_manifest(self) -> manifests.Manifest:
         return manifests.ray_cluster(self._job, self._hands.settings.ray)

@@ -12,6 +12,7 @@ from manta_common.api import labels
 from manta_common.api.gates import Gates
 from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
+from manta_common.deeds import Recheck, Tell
 from manta_common.errors import AlreadyExists
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -24,7 +25,7 @@ from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Children, Settler
 from manta_common.store import Held
 from manta_common.writes import Writes
-from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, Recheck, Tell, WriteSchedule
+from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, WriteSchedule
 from manta_job_reconciler.policies.schedule import Scheduled, decide
 
 CONTROLLER: Final = "raycronjob-controller"

@@ -7,7 +7,8 @@ import msgspec
 
 from manta_common.api.meta import Condition
 from manta_common.api.rayjob import RayJobStatus
-from manta_job_reconciler.actions import Action, Tell
+from manta_common.deeds import Tell
+from manta_job_reconciler.actions import Action
 from manta_job_reconciler.reasons import FAILED
 
 

@@ -1,11 +1,11 @@
 """What a pass may do for a RayService; each action is carried out by one branch of `execute`."""
 
-from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
 from manta_common.api.rayservice import RayServiceStatuses
+from manta_common.deeds import Recheck, Tell
 
 Which = Literal["head", "serve", "cluster"]
 Routing = Literal["gateway", "httproute"]
@@ -101,21 +101,6 @@ class WriteStatus(msgspec.Struct, frozen=True, tag=True):
     """Write what changed of the status."""
 
     status: RayServiceStatuses
-
-
-class Tell(msgspec.Struct, frozen=True, tag=True):
-    """Record an event about the object."""
-
-    severity: Literal["Normal", "Warning"]
-    reason: str
-    action: str
-    note: str
-
-
-class Recheck(msgspec.Struct, frozen=True, tag=True):
-    """Look again at a time, at the latest."""
-
-    at: datetime
 
 
 Action = (

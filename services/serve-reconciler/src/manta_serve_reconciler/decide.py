@@ -6,17 +6,10 @@ from datetime import datetime
 import msgspec
 
 from manta_common.api.rayservice import RayServiceStatuses
+from manta_common.deeds import Recheck
 from manta_common.phases import Phase
 from manta_serve_reconciler import conditions, reasons, status
-from manta_serve_reconciler.actions import (
-    Action,
-    AddFinalizer,
-    CreateCluster,
-    Recheck,
-    RemoveFinalizer,
-    Submit,
-    WriteStatus,
-)
+from manta_serve_reconciler.actions import Action, AddFinalizer, CreateCluster, RemoveFinalizer, Submit, WriteStatus
 from manta_serve_reconciler.observed import Observed, ServeSettings
 from manta_serve_reconciler.policies import (
     applications,

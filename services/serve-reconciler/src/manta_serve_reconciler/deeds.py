@@ -2,20 +2,8 @@
 
 from typing import Final, Literal
 
-import msgspec
-
+from manta_common.deeds import Words
 from manta_serve_reconciler.actions import Routing
-
-
-class Words(msgspec.Struct, frozen=True):
-    """Reason and note of both events; `{place}` is the object, `{error}` what went wrong."""
-
-    action: str
-    reason: str
-    note: str
-    failed_reason: str
-    failed_note: str
-
 
 CREATED_CLUSTER: Final = Words(
     "Create",

@@ -1,9 +1,9 @@
 """Carries out what was decided about a RayService: one branch per action, an event after each act."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import datetime
-from typing import Final, Literal, TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
 import msgspec
 
@@ -15,14 +15,15 @@ from manta_common.api.rayservice import RayService
 from manta_common.api.wire import to_builtins
 from manta_common.dashboard.calls import ServeConfig
 from manta_common.dashboard.client import Dashboards
-from manta_common.errors import AlreadyExists, Conflict, MantaError, NotCaughtUp, NotFound, Refused, Throttled
+from manta_common.deeds import Recheck, Tell
+from manta_common.errors import MantaError, NotCaughtUp, NotFound, Refused
 from manta_common.keys import Key
 from manta_common.kinds import GATEWAY, HTTPROUTE, POD, RAYCLUSTER, RAYSERVICE, SERVICE, Kind
-from manta_common.kube.events import Recorder, reference
+from manta_common.kube.events import Recorder
 from manta_common.kube.protocol import MergePatch, guarded, operations
-from manta_common.kube.series import Notice
 from manta_common.plane import Item
 from manta_common.ray.cluster import Unbuildable
+from manta_common.telling import QUIET, Voice
 from manta_common.writes import Writes
 from manta_serve_reconciler import deeds, manifests
 from manta_serve_reconciler.actions import (
@@ -36,10 +37,8 @@ from manta_serve_reconciler.actions import (
     LabelHead,
     MoveService,
     PutObject,
-    Recheck,
     RemoveFinalizer,
     Submit,
-    Tell,
     UpdateCluster,
     WriteStatus,
 )
@@ -47,7 +46,6 @@ from manta_serve_reconciler.memory import Memory
 from manta_serve_reconciler.observed import Observed, ServeSettings, Side, Submitted
 
 CONTROLLER: Final = "rayservice-controller"
-QUIET: Final = (NotCaughtUp, Conflict, Throttled)  # somebody was faster, or asks to wait: nothing to tell users of
 Child = TypeVar("Child", RayCluster, Service)
 log = logging.getLogger(__name__)
 
@@ -70,6 +68,9 @@ class Errand:
     def __init__(self, item: Item, observed: Observed, hands: Hands) -> None:
         self._item, self._observed, self._hands = item, observed, hands
         self._service = observed.service
+        self._voice = Voice(
+            hands.recorder, CONTROLLER, kind=RAYSERVICE, key=item.key, uid=observed.service.metadata.uid
+        )
         self._version = observed.service.metadata.resource_version  # moves with our own writes in this pass
 
     async def carry_out(self, action: Action) -> None:
@@ -97,7 +98,7 @@ class Errand:
         if isinstance(action, Recheck):
             self._hands.recheck(self._item, action.at)
         else:
-            self._record(action.severity, action.reason, action.action, action.note)
+            self._voice.tell(action)
 
     async def _set_finalizer(self, *, present: bool) -> None:
         others = [name for name in self._service.metadata.finalizers if name != annotations.SERVICE_FINALIZER]
@@ -116,12 +117,12 @@ class Errand:
         match action:
             case CreateCluster():
                 make = self._create(RAYCLUSTER, self._cluster_manifest(action.name), RayCluster)
-                await self._telling(deeds.CREATED_CLUSTER, action.name, make)
+                await self._voice.telling(deeds.CREATED_CLUSTER, action.name, make)
             case UpdateCluster():
-                await self._telling(deeds.updated_cluster(action.role), action.name, self._rewrite(action))
+                await self._voice.telling(deeds.updated_cluster(action.role), action.name, self._rewrite(action))
             case DeleteCluster():
                 words = deeds.SUSPENDED_CLUSTER if action.suspending else deeds.DELETED_CLUSTER
-                await self._telling(words, action.name, self._delete_cluster(action))
+                await self._voice.telling(words, action.name, self._delete_cluster(action))
 
     async def _rewrite(self, action: UpdateCluster) -> None:
         """Bring a cluster to the spec; whether it is suspended is its own."""
@@ -155,19 +156,16 @@ class Errand:
         match action:
             case CreateService():
                 make = self._create(SERVICE, self._service_manifest(action), Service)
-                await (make if action.which == "cluster" else self._telling(deeds.CREATED_SERVICE, action.name, make))
+                await (
+                    make if action.which == "cluster" else self._voice.telling(deeds.CREATED_SERVICE, action.name, make)
+                )
             case MoveService():
-                await self._telling(deeds.MOVED_SERVICE, action.name, self._move(action, key))
+                made = self._service_manifest(action)
+                change = self._hands.writes.move_service(self._item, made, version=action.version)
+                await self._voice.telling(deeds.MOVED_SERVICE, action.name, change)
             case DeleteService():
                 deletion = self._hands.writes.delete(self._item, SERVICE, key, uid=action.uid)
-                await self._telling(deeds.DELETED_SERVICE, action.name, deletion)
-
-    async def _move(self, action: MoveService, key: Key) -> None:
-        """Replace what the Service selects and serves; its address stays."""
-        made = self._service_manifest(action)
-        spec = {part: value for part, value in made["spec"].items() if part != "clusterIP"}
-        patch = MergePatch({"metadata": {"resourceVersion": action.version}, "spec": spec})
-        await self._hands.writes.patch(self._item, SERVICE, key, patch=patch, into=Service)
+                await self._voice.telling(deeds.DELETED_SERVICE, action.name, deletion)
 
     async def _change_routing(self, action: PutObject | DeleteObject) -> None:
         kind = GATEWAY if action.which == "gateway" else HTTPROUTE
@@ -175,11 +173,11 @@ class Errand:
             case DeleteObject():
                 key = Key(self._item.key.namespace, action.name)
                 deletion = self._hands.writes.delete(self._item, kind, key, uid=action.uid)
-                await self._telling(deeds.deleted_routing(action.which), action.name, deletion)
+                await self._voice.telling(deeds.deleted_routing(action.which), action.name, deletion)
             case PutObject():
                 name = action.manifest["metadata"]["name"]
                 words = deeds.updated_routing(action.which) if action.version else deeds.CREATED_ROUTING[action.which]
-                await self._telling(words, name, self._put(kind, action))
+                await self._voice.telling(words, name, self._put(kind, action))
 
     async def _put(self, kind: Kind, action: PutObject) -> None:
         if not action.version:
@@ -197,7 +195,7 @@ class Errand:
         )
         key = Key(self._item.key.namespace, action.pod)
         change = self._hands.writes.patch(self._item, POD, key, patch=patch, into=Pod)
-        await self._telling(deeds.labelled_head(action.value), action.pod, change)
+        await self._voice.telling(deeds.labelled_head(action.value), action.pod, change)
 
     async def _submit(self, action: Submit) -> None:
         side = self._side(action.cluster)
@@ -206,7 +204,7 @@ class Errand:
         uid, remember = side.cluster.metadata.uid, self._hands.memory.told
         words = deeds.CAPACITY if action.keeps_config else deeds.SUBMITTED
         try:
-            await self._telling(words, action.cluster, self._deploy(side, action))
+            await self._voice.telling(words, action.cluster, self._deploy(side, action))
         except QUIET:
             raise
         except MantaError as error:
@@ -244,35 +242,8 @@ class Errand:
         self._version = made.metadata.resource_version
 
     async def _create(self, kind: Kind, manifest: manifests.Manifest, into: type[Child]) -> None:
-        """Create a child; one that bears its name already counts only if it is the RayService's own."""
-        try:
-            await self._hands.writes.create(self._item, kind, manifest, into=into)
-        except AlreadyExists as error:
-            key = Key(self._item.key.namespace, manifest["metadata"]["name"])
-            found = await self._hands.writes.kube.get(kind, key, into)
-            owners = {owner["uid"] for owner in manifest["metadata"]["ownerReferences"]}
-            if not owners & {owner.uid for owner in found.metadata.owner_references}:
-                raise Refused(409, "AlreadyExists", str(error)) from error
-            self._hands.writes.wrote(self._item, kind, found.metadata)
-
-    async def _telling(self, words: deeds.Words, name: str, act: Awaitable[object]) -> None:
-        """Carry something out and tell how it went, unless there was nothing to do (False)."""
-        place = f"{self._item.key.namespace}/{name}"
-        try:
-            has_acted = await act is not False
-        except QUIET:
-            raise
-        except MantaError as error:
-            note = words.failed_note.format(place=place, error=error)
-            self._record("Warning", words.failed_reason, words.action, note)
-            raise
-        if has_acted:
-            self._record("Normal", words.reason, words.action, words.note.format(place=place))
-
-    def _record(self, severity: Literal["Normal", "Warning"], reason: str, action: str, note: str) -> None:
-        about = reference(RAYSERVICE, self._item.key, self._service.metadata.uid)
-        notice = Notice(controller=CONTROLLER, type=severity, reason=reason, action=action, note=note)
-        self._hands.recorder.record(about, notice)
+        owners = [owner["uid"] for owner in manifest["metadata"]["ownerReferences"]]
+        await self._hands.writes.create_own(self._item, kind, manifest, into=into, owners=owners)
 
     def _cluster_manifest(self, name: str) -> manifests.Manifest:
         has_active = bool(self._service.status.active_service_status.ray_cluster_name)

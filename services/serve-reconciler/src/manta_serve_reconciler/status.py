@@ -7,8 +7,8 @@ import msgspec
 from manta_common.api import names
 from manta_common.api.raycluster import RayClusterStatus
 from manta_common.api.rayservice import RayServiceStatus, RayServiceStatuses
+from manta_common.deeds import Tell
 from manta_serve_reconciler import conditions, manifests, reasons
-from manta_serve_reconciler.actions import Tell
 from manta_serve_reconciler.conditions import Said, said
 from manta_serve_reconciler.observed import Observed, ServeSettings, Side
 from manta_serve_reconciler.policies import causes, clusters, goals, incremental, timeouts

@@ -5,7 +5,8 @@ from datetime import datetime
 import msgspec
 
 from manta_common.api.rayservice import RayServiceStatuses
-from manta_serve_reconciler.actions import Action, Tell
+from manta_common.deeds import Tell
+from manta_serve_reconciler.actions import Action
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

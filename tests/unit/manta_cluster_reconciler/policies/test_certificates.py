@@ -5,12 +5,13 @@ from typing import Any
 
 import msgspec
 
-from manta_cluster_reconciler.actions import Action, Create, Halt, Patch, Recheck, Tell
+from manta_cluster_reconciler.actions import Action, Create, Halt, Patch, Tell
 from manta_cluster_reconciler.observed import Fetched, Observed, observed
 from manta_cluster_reconciler.policies import certificates, needs, pods
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Pod
 from manta_common.api.gates import Gates
+from manta_common.deeds import Recheck
 from manta_common.ray.certificates import issuers_and_ca, node_certificates
 from manta_common.ray.settings import RaySettings
 from tests.examples.example import Json

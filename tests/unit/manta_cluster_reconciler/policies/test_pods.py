@@ -4,13 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase, Recheck
+from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase
 from manta_cluster_reconciler.observed import Memory, Setback
 from manta_cluster_reconciler.policies import pods
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Pod
 from manta_common.api.gates import Gates
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from manta_common.ray.hashes import VERSION, recreate_annotations
 from manta_common.ray.settings import RaySettings
 from tests.examples.example import Json

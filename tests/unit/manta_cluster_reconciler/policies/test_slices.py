@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from manta_cluster_reconciler.actions import Action, CreatePod, DeletePod, Recheck
+from manta_cluster_reconciler.actions import Action, CreatePod, DeletePod
 from manta_cluster_reconciler.observed import Memory, Setback
 from manta_cluster_reconciler.policies import workers
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Pod
 from manta_common.api.gates import Gates
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from manta_common.ray.settings import RaySettings
 from tests.unit.manta_cluster_reconciler.scenes import (
     FAILED,

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from manta_cluster_reconciler.actions import Action, DeletePod, Recheck
+from manta_cluster_reconciler.actions import Action, DeletePod
 from manta_cluster_reconciler.observed import Memory, Setback
 from manta_cluster_reconciler.policies import workers
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Pod
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from tests.examples.example import Json
 from tests.unit.manta_cluster_reconciler.scenes import (
     FAILED,

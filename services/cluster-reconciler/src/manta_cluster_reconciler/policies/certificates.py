@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from manta_cluster_reconciler import reasons
-from manta_cluster_reconciler.actions import Action, Create, Halt, Patch, Phase, Recheck, Tell, Told
+from manta_cluster_reconciler.actions import Action, Create, Halt, Patch, Phase, Tell, Told
 from manta_cluster_reconciler.observed import Found, Observed, is_terminating
 from manta_cluster_reconciler.policies.needs import kind_of
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api import labels, names
 from manta_common.api.core import Pod
+from manta_common.deeds import Recheck
 from manta_common.kinds import CERTIFICATE, SECRET
 from manta_common.kube.series import Notice
 from manta_common.ray import certificates

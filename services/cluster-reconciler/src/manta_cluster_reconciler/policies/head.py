@@ -3,13 +3,14 @@
 from datetime import datetime
 
 from manta_cluster_reconciler import manifests, reasons
-from manta_cluster_reconciler.actions import Action, CreatePod, DeletePod, Halt, Recheck
+from manta_cluster_reconciler.actions import Action, CreatePod, DeletePod, Halt
 from manta_cluster_reconciler.observed import Observed, is_failed, is_terminating
 from manta_cluster_reconciler.policies import certificates, setbacks
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.annotations import DISABLE_PROVISIONED_HEAD_RESTART
 from manta_common.api.core import Pod
 from manta_common.api.labels import TRUE
+from manta_common.deeds import Recheck
 from manta_common.keys import Key
 
 SLOT = "head"

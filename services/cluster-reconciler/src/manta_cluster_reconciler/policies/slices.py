@@ -7,13 +7,14 @@ from typing import Final
 import msgspec
 
 from manta_cluster_reconciler import manifests, reasons
-from manta_cluster_reconciler.actions import Action, Recheck
+from manta_cluster_reconciler.actions import Action
 from manta_cluster_reconciler.observed import Observed, Setback, is_failed, is_terminating
 from manta_cluster_reconciler.policies import certificates, deeds, setbacks
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Pod
 from manta_common.api.labels import REPLICA_NAME
 from manta_common.api.raygroups import WorkerGroupSpec
+from manta_common.deeds import Recheck
 from manta_common.ray.sums import group_replicas
 
 INCOMPLETE: Final = "cleanup of incomplete multi-host group"

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from manta_cluster_reconciler import manifests, reasons
-from manta_cluster_reconciler.actions import Action, Recheck
+from manta_cluster_reconciler.actions import Action
 from manta_cluster_reconciler.observed import Observed, is_failed, is_terminating
 from manta_cluster_reconciler.policies import certificates, deeds, setbacks, slices
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Pod
 from manta_common.api.raygroups import WorkerGroupSpec
+from manta_common.deeds import Recheck
 from manta_common.ray.cluster import is_autoscaling
 from manta_common.ray.sums import group_replicas
 

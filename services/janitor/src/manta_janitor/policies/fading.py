@@ -8,10 +8,11 @@ from manta_common.api import annotations, labels
 from manta_common.api.core import Job
 from manta_common.api.names import MANAGED_BY_KUBERAY
 from manta_common.api.raycluster import RayCluster
+from manta_common.deeds import Recheck
 from manta_common.gotext import GoError, parse_int
 from manta_common.phases import Phase
 from manta_common.ray.cluster import has_redis
-from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, Recheck, RemoveFinalizer
+from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, DeletePod, RemoveFinalizer
 from manta_janitor.observed import Fading, JanitorSettings, Node
 
 REDIS_CLEANUP: Final = "ray.io/gcs-ft-redis-cleanup"  # ours: "false" keeps the keys of one cluster

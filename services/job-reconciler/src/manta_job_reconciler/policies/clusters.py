@@ -1,7 +1,8 @@
 """The cluster of a job: made when it is missing, deleted when an attempt is over, never anybody else's."""
 
 from manta_common.api.raycluster import RayCluster
-from manta_job_reconciler.actions import Action, CreateCluster, DeleteCluster, DeleteSubmitter, Tell
+from manta_common.deeds import Tell
+from manta_job_reconciler.actions import Action, CreateCluster, DeleteCluster, DeleteSubmitter
 from manta_job_reconciler.observed import Observed
 
 READY = "ready"

@@ -9,10 +9,11 @@ from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
 from manta_common.cron.grammar import parse
 from manta_common.cron.ticks import last_tick, next_tick
+from manta_common.deeds import Recheck, Tell
 from manta_common.phases import Phase
 from manta_common.validation.cron_job import validate_cron_job
 from manta_job_reconciler import manifests
-from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, Recheck, Tell, WriteSchedule
+from manta_job_reconciler.actions import CreateJob, CronAction, DeleteJob, WriteSchedule
 from manta_job_reconciler.reasons import ENDED, VALIDATION_FAILED
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from manta_common.api.gates import Gates
 from manta_common.api.rayjob import RayJob
 from manta_common.dashboard.reports import STOPPED, SUCCEEDED
+from manta_common.deeds import Tell
 from manta_common.validation.job import JobView, metadata_problems, spec_problems, status_problems
 from manta_common.validation.problem import Problem
 from manta_job_reconciler import reasons
-from manta_job_reconciler.actions import Tell
 from manta_job_reconciler.observed import Observed
 from manta_job_reconciler.step import Step, said
 

@@ -7,9 +7,10 @@ import msgspec
 
 from manta_common.api import labels, names
 from manta_common.api.rayservice import RayServiceStatus, RayServiceStatuses
+from manta_common.deeds import Tell
 from manta_common.ray.cluster import Unbuildable
 from manta_serve_reconciler import conditions, manifests, reasons
-from manta_serve_reconciler.actions import Action, CreateService, MoveService, PutObject, Submit, Tell
+from manta_serve_reconciler.actions import Action, CreateService, MoveService, PutObject, Submit
 from manta_serve_reconciler.conditions import Said, said, unsaid
 from manta_serve_reconciler.observed import Observed, ServeSettings, Side
 from manta_serve_reconciler.policies import causes, goals, routes, timeouts, traffic

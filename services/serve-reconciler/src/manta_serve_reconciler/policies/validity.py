@@ -6,9 +6,9 @@ from typing import Final
 from manta_common.api import annotations
 from manta_common.api.gates import Gates
 from manta_common.api.rayservice import RayService
+from manta_common.deeds import Tell
 from manta_common.validation.service import ANNOTATIONS_PREFIX, METADATA_PREFIX, metadata_problems, spec_problems
 from manta_serve_reconciler import reasons
-from manta_serve_reconciler.actions import Tell
 from manta_serve_reconciler.conditions import Said, said
 from manta_serve_reconciler.observed import Observed
 from manta_serve_reconciler.policies import timeouts
