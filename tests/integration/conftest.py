@@ -1,4 +1,4 @@
-"""The toy system, for every test of this folder that wants it."""
+"""A scripted dashboard and the toy system, for every test of this folder that wants them."""
 
 import contextlib
 import pathlib
@@ -12,6 +12,15 @@ from tests.parts.control_plane import ControlPlane
 from tests.parts.nats import Nats
 from tests.parts.process import wait_until
 from tests.parts.registry import Parts
+from tests.parts.stub_dashboard import StubDashboard
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[StubDashboard]:
+    """One dashboard for all clusters of a module."""
+    dashboard = StubDashboard.start()
+    yield dashboard
+    dashboard.stop()
 
 
 @pytest.fixture(scope="session")

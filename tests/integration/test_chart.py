@@ -99,13 +99,6 @@ def test_whoever_is_given_rights_in_namespaces_has_none_elsewhere() -> None:
 
 
 @pytest.fixture(scope="module")
-def stub() -> Iterator[StubDashboard]:
-    dashboard = StubDashboard.start()
-    yield dashboard
-    dashboard.stop()
-
-
-@pytest.fixture(scope="module")
 def release(
     control_plane: ControlPlane, ray_crds: None, stub: StubDashboard, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:

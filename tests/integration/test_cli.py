@@ -38,13 +38,6 @@ class Typed:
 
 
 @pytest.fixture(scope="module")
-def stub() -> Iterator[StubDashboard]:
-    dashboard = StubDashboard.start()
-    yield dashboard
-    dashboard.stop()
-
-
-@pytest.fixture(scope="module")
 def world(
     control_plane: ControlPlane, ray_crds: None, stub: StubDashboard, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[JobWorld]:

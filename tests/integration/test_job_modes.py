@@ -15,13 +15,6 @@ LASTS = "sleep 100000"
 
 
 @pytest.fixture(scope="module")
-def stub() -> Iterator[StubDashboard]:
-    dashboard = StubDashboard.start()
-    yield dashboard
-    dashboard.stop()
-
-
-@pytest.fixture(scope="module")
 def jobs(
     control_plane: ControlPlane, ray_crds: None, stub: StubDashboard, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[JobWorld]:

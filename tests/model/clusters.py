@@ -1,6 +1,5 @@
 """RayClusters in a world: a watcher, cluster-reconcilers, nodes, and what must be true of clusters at any moment."""
 
-import asyncio
 import functools
 from collections import Counter
 from typing import Any
@@ -19,30 +18,21 @@ from manta_watcher.reign import Watcher
 from manta_watcher.session import Task
 from tests.examples import manifests
 from tests.examples.example import Json
+from tests.model.seats import Seated
 
 PARTITIONS = 3
 DEFAULT = Rules()
 
 
-class Process:
+class Process(Seated):
     """The cluster-reconciler as its main function runs it."""
 
     def __init__(self, seat: Seat, rules: Rules = DEFAULT) -> None:
-        self._recorder = Recorder(seat.kube, seat.name)
+        recorder = Recorder(seat.kube, seat.name)
         self.service = ClusterService(
-            seat.kube, seat.means, rules=rules, ledger=self._recorder, shape=Shape(partitions=PARTITIONS)
+            seat.kube, seat.means, rules=rules, ledger=recorder, shape=Shape(partitions=PARTITIONS)
         )
-
-    async def run(self) -> None:
-        """Work until told to stop."""
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(self._recorder.run())
-            await self.service.plane.run()
-            telling.cancel()
-
-    def stop(self) -> None:
-        """Let `run` return."""
-        self.service.plane.stop()
+        super().__init__(recorder, self.service.plane)
 
 
 def begin(world: World, *, replicas: int = 1, rules: Rules = DEFAULT) -> None:

@@ -12,10 +12,7 @@ from manta_common.errors import Unreachable
 from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB
 from manta_common.kube.events import Recorder
 from manta_common.plane import Shape
-from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.gateway import Gateway, Setup
-from manta_dashboard_gateway.places import Target
-from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
 from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.nodes import PodScript
 from manta_embedded.sim.service import Seat
@@ -27,49 +24,19 @@ from manta_job_reconciler.reconcile import JobService
 from tests.examples import manifests
 from tests.model import clusters
 from tests.model.clusters import PARTITIONS
+from tests.model.seats import NearTransport, Seated
 
 ENDED = ("Complete", "Failed")
 SUCCEEDS, FAILS, LASTS = "sleep 4", "sleep 4; exit 1", "sleep 100000"
 
 
-class Process:
+class Process(Seated):
     """The job-reconciler as its main function runs it."""
 
     def __init__(self, seat: Seat, settings: JobSettings) -> None:
-        self._recorder = Recorder(seat.kube, seat.name)
-        self.service = JobService(seat.kube, seat.means, settings, self._recorder, Shape(partitions=PARTITIONS))
-
-    async def run(self) -> None:
-        """Work until told to stop."""
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(self._recorder.run())
-            await self.service.plane.run()
-            telling.cancel()
-
-    def stop(self) -> None:
-        """Let `run` return."""
-        self.service.plane.stop()
-
-
-class NearTransport(Transport):
-    """The gateway's way to dashboards in the same world."""
-
-    def __init__(self, scene: "Scene", seat: Seat) -> None:
-        self._scene, self._credentials = scene, Credentials(seat.kube, seat.means.clock.monotonic)
-
-    @property
-    def connections(self) -> int:
-        """None that is kept."""
-        return 0
-
-    async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
-        """Ask a dashboard; what is no success is an error."""
-        url = f"http://{target.address}{request.path}"
-        reply = await self._scene.ask(request.method, url, request.body or b"", request.limit_seconds)
-        if 200 <= reply.status < 300:
-            return Answer(reply.body)
-        text = reply.body.decode()
-        raise Failure(reply.status, text, reply.content_type, said=text)
+        recorder = Recorder(seat.kube, seat.name)
+        self.service = JobService(seat.kube, seat.means, settings, recorder, Shape(partitions=PARTITIONS))
+        super().__init__(recorder, self.service.plane)
 
 
 class Scene:
@@ -126,7 +93,7 @@ class Scene:
         assert left <= named | {"shared"}, left
 
     def _gateway(self, seat: Seat) -> Gateway:
-        return Gateway(seat.means, NearTransport(self, seat), Setup(partitions=PARTITIONS))
+        return Gateway(seat.means, NearTransport(self.ask, seat), Setup(partitions=PARTITIONS))
 
     def _head(self, host: str) -> str:
         name = host.partition(".")[0].removesuffix("-head-svc")

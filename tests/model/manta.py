@@ -1,12 +1,11 @@
 """All services of Manta in one world."""
 
+from collections.abc import Awaitable
 from typing import Any
 
 from manta_common.kinds import CRD, RAYCLUSTER, RAYJOB
-from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.gateway import Gateway, Setup
-from manta_dashboard_gateway.places import Target
-from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
+from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.service import Build, Seat
 from manta_embedded.sim.world import World
 from manta_embedded.store.objects import Obj
@@ -16,31 +15,10 @@ from manta_watcher.reign import Watcher
 from manta_watcher.session import Task
 from tests.examples import manifests
 from tests.model import clusters, endings, jobs
+from tests.model.seats import NearTransport
 
 PARTITIONS = clusters.PARTITIONS
 ANYTHING = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-
-
-class SimulatedTransport(Transport):
-    """The gateway's way to the simulated dashboards."""
-
-    def __init__(self, world: World, seat: Seat) -> None:
-        self._world, self._credentials = world, Credentials(seat.kube, seat.means.clock.monotonic)
-
-    @property
-    def connections(self) -> int:
-        """None that is kept."""
-        return 0
-
-    async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
-        """Ask a dashboard; what is no success is an error."""
-        url, limit_seconds = f"http://{target.address}{request.path}", request.limit_seconds
-        ask = self._world.dashboards.request
-        reply = await ask(request.method, url, body=request.body or b"", limit_seconds=limit_seconds)
-        if reply.status != 200:
-            text = reply.body.decode()
-            raise Failure(reply.status, text, reply.content_type, said=f"it answered {reply.status}: {text}")
-        return Answer(reply.body)
 
 
 def begin(world: World, *, replicas: int = 1, schemas: bool = True) -> None:
@@ -78,7 +56,10 @@ def all_clusters(world: World) -> list[Obj]:
 
 
 def _gateway(world: World, seat: Seat) -> Gateway:
-    return Gateway(seat.means, SimulatedTransport(world, seat), Setup(partitions=PARTITIONS))
+    def ask(method: str, url: str, body: bytes, limit_seconds: float) -> Awaitable[Reply]:
+        return world.dashboards.request(method, url, body=body, limit_seconds=limit_seconds)
+
+    return Gateway(seat.means, NearTransport(ask, seat), Setup(partitions=PARTITIONS))
 
 
 def _without_schemas(definition: Obj) -> Obj:

@@ -1,16 +1,12 @@
 """RayServices in a world: all services that run them, Serve and its proxies, and what must be true at any moment."""
 
-import asyncio
 from collections import Counter
 from typing import Any
 
 from manta_common.kinds import RAYCLUSTER, RAYSERVICE
 from manta_common.kube.events import Recorder
 from manta_common.plane import Shape
-from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.gateway import Gateway, Setup
-from manta_dashboard_gateway.places import Target
-from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
 from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.endpoints import EndpointSlices
 from manta_embedded.sim.service import Seat
@@ -22,50 +18,20 @@ from manta_serve_reconciler.reconcile import ServeService
 from tests.examples import manifests
 from tests.model import clusters
 from tests.model.clusters import PARTITIONS
+from tests.model.seats import NearTransport, Seated
 
 ONE = "applications:\n- name: one\n  import_path: a.b:app\n  route_prefix: /one\n"
 TWO = f"{ONE}- name: two\n  import_path: a.c:app\n  route_prefix: /two\n"
 HEALTH = "/-/healthz"
 
 
-class Process:
+class Process(Seated):
     """The serve-reconciler as its main function runs it."""
 
     def __init__(self, seat: Seat, settings: ServeSettings) -> None:
-        self._recorder = Recorder(seat.kube, seat.name)
-        self.service = ServeService(seat.kube, seat.means, settings, self._recorder, Shape(partitions=PARTITIONS))
-
-    async def run(self) -> None:
-        """Work until told to stop."""
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(self._recorder.run())
-            await self.service.plane.run()
-            telling.cancel()
-
-    def stop(self) -> None:
-        """Let `run` return."""
-        self.service.plane.stop()
-
-
-class NearTransport(Transport):
-    """The gateway's way to dashboards and proxies in the same world."""
-
-    def __init__(self, scene: "Scene", seat: Seat) -> None:
-        self._scene, self._credentials = scene, Credentials(seat.kube, seat.means.clock.monotonic)
-
-    @property
-    def connections(self) -> int:
-        """None that is kept."""
-        return 0
-
-    async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
-        """Ask a dashboard or a proxy; what is no success is an error."""
-        url = f"http://{target.address}{request.path}"
-        reply = await self._scene.ask(request.method, url, request.body or b"", request.limit_seconds)
-        if 200 <= reply.status < 300:
-            return Answer(reply.body)
-        text = reply.body.decode()
-        raise Failure(reply.status, text, reply.content_type, said=f"it answered {reply.status}: {text}")
+        recorder = Recorder(seat.kube, seat.name)
+        self.service = ServeService(seat.kube, seat.means, settings, recorder, Shape(partitions=PARTITIONS))
+        super().__init__(recorder, self.service.plane)
 
 
 class Scene:
@@ -152,7 +118,7 @@ class Scene:
         return {each["name"] for each in config.get("applications", ())}
 
     def _gateway(self, seat: Seat) -> Gateway:
-        return Gateway(seat.means, NearTransport(self, seat), Setup(partitions=PARTITIONS))
+        return Gateway(seat.means, NearTransport(self.ask, seat), Setup(partitions=PARTITIONS))
 
     def _complaint(self, event: Event) -> str | None:
         if event.storage == ("discovery.k8s.io", "endpointslices"):

@@ -1,6 +1,5 @@
 """Ray objects that outlive their owner: told once, after a while, and never touched."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from manta_embedded.store.changes import Event
 from manta_janitor.orphans import OrphanService
 from tests.examples import manifests
 from tests.model.endings import PARTITIONS, ground
+from tests.model.seats import Seated
 
 GRACE = timedelta(seconds=60)
 BODIES: dict[Kind, dict[str, Any]] = {
@@ -31,24 +31,14 @@ BODIES: dict[Kind, dict[str, Any]] = {
 }
 
 
-class Process:
+class Process(Seated):
     """A janitor that reports orphans and does nothing else."""
 
     def __init__(self, seat: Seat) -> None:
-        self._recorder = Recorder(seat.kube, seat.name)
+        recorder = Recorder(seat.kube, seat.name)
         self.metrics = seat.means.metrics
-        self.orphans = OrphanService(seat.kube, seat.means, self._recorder, GRACE, Shape(partitions=PARTITIONS))
-
-    async def run(self) -> None:
-        """Work until told to stop."""
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(self._recorder.run())
-            await self.orphans.plane.run()
-            telling.cancel()
-
-    def stop(self) -> None:
-        """Let `run` return."""
-        self.orphans.plane.stop()
+        self.orphans = OrphanService(seat.kube, seat.means, recorder, GRACE, Shape(partitions=PARTITIONS))
+        super().__init__(recorder, self.orphans.plane)
 
 
 def start(world: World) -> None:

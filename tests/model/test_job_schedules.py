@@ -1,6 +1,5 @@
 """RayCronJobs in virtual time: every tick runs once, whatever dies, and of missed ticks only the last."""
 
-import asyncio
 from datetime import UTC
 from typing import Any
 
@@ -18,29 +17,18 @@ from manta_job_reconciler.schedules import CronService, CronSettings
 from manta_watcher.reign import Watcher
 from manta_watcher.session import Task
 from tests.examples import manifests
+from tests.model.seats import Seated
 
 PARTITIONS = 3
 SETTINGS = CronSettings(gates=Gates(), local=UTC)
 
 
-class Process:
+class Process(Seated):
     """The part of the job-reconciler that looks after schedules."""
 
     def __init__(self, seat: Seat) -> None:
-        self._recorder = Recorder(seat.kube, seat.name)
-        shape = Shape(partitions=PARTITIONS)
-        self._plane = CronService(seat.kube, seat.means, SETTINGS, self._recorder, shape).plane
-
-    async def run(self) -> None:
-        """Work until told to stop."""
-        async with asyncio.TaskGroup() as group:
-            telling = group.create_task(self._recorder.run())
-            await self._plane.run()
-            telling.cancel()
-
-    def stop(self) -> None:
-        """Let `run` return."""
-        self._plane.stop()
+        recorder, shape = Recorder(seat.kube, seat.name), Shape(partitions=PARTITIONS)
+        super().__init__(recorder, CronService(seat.kube, seat.means, SETTINGS, recorder, shape).plane)
 
 
 def begin(world: World, **spec: Any) -> None:

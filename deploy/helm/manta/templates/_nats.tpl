@@ -1,6 +1,5 @@
 {{/* How a service reaches NATS */}}
 {{- define "manta.nats.env" -}}
-{{- $variable := .service | upper | replace "-" "_" -}}
 {{- $nats := .root.Values.nats -}}
 {{- if $nats.bundled -}}
 - name: NATS_PASSWORD

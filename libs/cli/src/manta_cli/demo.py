@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import contextlib
-import functools
 import pathlib
 import sys
 import tempfile
@@ -19,11 +18,10 @@ from manta_cli.failures import INTERRUPTED, Failed
 from manta_cli.logs import is_over, log
 from manta_cli.place import Place, default_folder
 from manta_cli.session import Session, opened
-from manta_cli.watch import state
+from manta_cli.watch import follow, state
 from manta_common.errors import AlreadyExists, MantaError
 from manta_common.keys import Key
 from manta_common.kinds import CONFIGMAP, POD, RAYCLUSTER, RAYJOB, Kind
-from manta_common.kube.protocol import Scope
 
 NAMESPACE: Final = "default"
 JOB: Final = Key(NAMESPACE, "pi")
@@ -63,7 +61,7 @@ async def _demo(console: Console, *, keep: bool) -> int:
         tale.tell(f"starting Manta, with its data in {folder}: an API, NATS, the services, and a node for pods")
         async with _up(folder, keep=keep) as place, opened(str(place.kubeconfig), "") as kube:
             tale.tell("Manta is up; kubectl would work with it too")
-            namespace = argparse.Namespace(command="demo", all_namespaces=False)
+            namespace = argparse.Namespace(command="demo", all_namespaces=False, name="")
             session = Session(options=namespace, kube=kube, console=console, namespace=NAMESPACE)
             code = await _played(session, tale)
             if keep:
@@ -76,7 +74,7 @@ async def _demo(console: Console, *, keep: bool) -> int:
 async def _played(session: Session, tale: "Tale") -> int:
     """The job from its file to its end, and what the rules then do."""
     async with asyncio.TaskGroup() as group:
-        following = [group.create_task(_follow(session, kind, tale)) for kind in KINDS]
+        following = [group.create_task(follow(session, kind, tale)) for kind in KINDS]
         tale.tell(f"applying {MANIFEST.name}: a RayJob with a head and two workers, and rules for what goes when")
         await _apply(session)
         async with asyncio.timeout(STEP_SECONDS):
@@ -164,7 +162,7 @@ class Tale:
         """A step of ours."""
         self._console.say(self._console.paint(f"{self._seconds()} {text}", BOLD))
 
-    def see(self, kind: Kind, obj: dict[str, Any], *, gone: bool) -> None:
+    def put(self, kind: Kind, obj: dict[str, Any], *, gone: bool = False) -> None:
         """An object has changed."""
         meta = obj["metadata"]
         place = (kind, Key(meta["namespace"], meta["name"]))
@@ -201,18 +199,3 @@ def _summary(kind: Kind, obj: Mapping[str, Any]) -> str:
         wanted = cells.at(obj, ".status.desiredWorkerReplicas") or 0
         words.append(f"{cells.at(obj, '.status.readyWorkerReplicas') or 0} of {wanted} workers ready")
     return ", ".join(filter(None, [*words, cells.at(obj, ".status.jobStatus")]))
-
-
-async def _follow(session: Session, kind: Kind, tale: Tale) -> None:
-    scope = Scope(namespace=NAMESPACE)
-    listing = await session.kube.list(kind, dict, scope)
-    since = listing.version
-    see = functools.partial(tale.see, kind)
-    for obj in listing.items:
-        see(obj, gone=False)
-    while True:
-        async with contextlib.aclosing(session.kube.watch(kind, dict, scope, since=since)) as changes:
-            async for change in changes:
-                since = change.version
-                if change.object is not None:
-                    see(change.object, gone=change.type == "DELETED")

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import pathlib
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -93,7 +92,10 @@ async def _main(ground: Ground, services: Mapping[str, Config], config: Config, 
     if able.because:
         log.warning("pods share this machine's network: one Ray cluster at a time", extra={"because": able.because})
     async with contextlib.AsyncExitStack() as stack:
-        network = Network(NodeSettings(folder=folder).bridge if able.spaces.isolated else "", _subnet())
+        node = NodeSettings(folder=folder / "node", spaces=able.spaces)
+        if not able.spaces.isolated:
+            node = msgspec.structs.replace(node, bridge="")
+        network = Network(node.bridge, node.subnet)
         network.open()
         addresses = dict.fromkeys((LOOPBACK, network.gateway)) if not ground.alone else ()
         settings = ApiSettings(folder=folder / "api", addresses=tuple(addresses), names=(LOOPBACK, network.gateway))
@@ -102,18 +104,11 @@ async def _main(ground: Ground, services: Mapping[str, Config], config: Config, 
             log.warning(note)
         kube = EmbeddedKube(api.store, KubeSettings(service="cli"))
         await _define(kube)
-        proxy = ""
-        if ground.outside and network.bridge:
-            proxy = await stack.enter_async_context(way_out(network.gateway, dialer(ground.outside)))
-        node = NodeSettings(
-            folder=folder / "node",
-            bridge=network.bridge,
-            subnet=_subnet(),
-            spaces=able.spaces,
-            proxy=proxy,
-            api=Reach(host=network.gateway, port=api.port, ca=api.ca.read_text()),
-        )
-        await stack.enter_async_context(_node(api, kube, node))
+        if ground.outside and node.bridge:
+            out = await stack.enter_async_context(way_out(network.gateway, dialer(ground.outside)))
+            node = msgspec.structs.replace(node, proxy=out)
+        reach = Reach(host=network.gateway, port=api.port, ca=api.ca.read_text())
+        await stack.enter_async_context(_node(api, kube, msgspec.structs.replace(node, api=reach)))
         url = await stack.enter_async_context(embedded_nats(folder / "nats"))
         own = {
             name: msgspec.structs.replace(one, nats_urls=(url,), kubeconfig=str(api.kubeconfig))
@@ -167,7 +162,3 @@ def _tell(place: Place, http: socket.socket) -> None:
         "Ctrl-C or `manta down` ends it.\n"
     )
     sys.stdout.flush()
-
-
-def _subnet() -> str:
-    return NodeSettings(folder=pathlib.Path()).subnet

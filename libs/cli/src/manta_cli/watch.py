@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import contextlib
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from manta_cli import cells, kinds
 from manta_cli.failures import Failed
@@ -27,6 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
     add_cluster(parser)
+
+
+class Shown(Protocol):
+    """Whoever shows objects to a person."""
+
+    def put(self, kind: Kind, obj: dict[str, Any], *, gone: bool = False) -> None:
+        """An object is new, different or gone."""
 
 
 class Board:
@@ -92,14 +99,14 @@ async def watch(session: Session) -> int:
         raise Failed("a name needs exactly one kind: manta watch rayjob NAME")
     board = Board(session)
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_follow(session, kind, board)) for kind in wanted]
+        tasks = [group.create_task(follow(session, kind, board)) for kind in wanted]
         ended = [task for task, kind in zip(tasks, wanted, strict=True) if session.options.name and kind == RAYJOB]
         if ended:
             await ended[0]
     return 0
 
 
-async def _follow(session: Session, kind: Kind, board: Board) -> None:
+async def follow(session: Session, kind: Kind, board: Shown) -> None:
     """List and watch one kind; when the watch is lost, begin again."""
     options = session.options
     namespace = "" if options.all_namespaces else session.namespace
@@ -124,7 +131,7 @@ async def _follow(session: Session, kind: Kind, board: Board) -> None:
             await asyncio.sleep(AGAIN_SECONDS)
 
 
-async def _changes(session: Session, kind: Kind, board: Board, *, scope: Scope, since: str) -> bool:
+async def _changes(session: Session, kind: Kind, board: Shown, *, scope: Scope, since: str) -> bool:
     """Show changes until the watch ends; whether the one object that is watched has come to its end."""
     async with contextlib.aclosing(session.kube.watch(kind, dict, scope, since=since)) as changes:
         async for change in changes:
