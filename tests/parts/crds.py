@@ -7,9 +7,12 @@ from typing import Any
 from manta_common.crd.definitions import KINDS, Kind
 from tests.parts.cluster import ApiError, Cluster
 from tests.parts.process import wait_until
+from tests.tools.build import fetch
+from tests.tools.catalogue import GATEWAY_API
 
 OURS = pathlib.Path(__file__).parents[2] / "deploy" / "crds"
 WITNESS = "tlsOptions"  # in our CRDs, and not in those of KubeRay 1.6.2
+GATEWAY_KINDS = ("gatewayclasses", "gateways", "httproutes")
 LIMIT_SECONDS = 60
 
 
@@ -23,6 +26,28 @@ def install(cluster: Cluster, folder: pathlib.Path = OURS) -> None:
             functools.partial(_serves, cluster, kind, new=f" {WITNESS}:" in text),
             limit_seconds=LIMIT_SECONDS,
         )
+
+
+def install_gateway_api(cluster: Cluster) -> None:
+    """The definitions of Gateways and HTTPRoutes as their project publishes them."""
+    folder = fetch(GATEWAY_API)
+    for plural in GATEWAY_KINDS:
+        cluster.kubectl("apply", "--server-side", "-f", str(folder / f"gateway.networking.k8s.io_{plural}.yaml"))
+    for plural in GATEWAY_KINDS:
+        path = f"apis/gateway.networking.k8s.io/v1/{plural}"
+        wait_until(
+            f"the API server serves {plural}",
+            functools.partial(_answers, cluster, path),
+            limit_seconds=LIMIT_SECONDS,
+        )
+
+
+def _answers(cluster: Cluster, path: str) -> bool:
+    try:
+        cluster.request("GET", path)
+    except ApiError:
+        return False
+    return True
 
 
 def _serves(cluster: Cluster, kind: Kind, *, new: bool) -> bool:

@@ -12,6 +12,8 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from tests.parts.patience import patient
+
 PR_SET_PDEATHSIG = 1
 POLL_SECONDS = 0.05
 
@@ -124,10 +126,10 @@ class Process:
 
 def wait_until(what: str, check: Callable[[], bool], *, limit_seconds: float) -> None:
     """Poll a condition until it holds; TimeoutError names what was waited for."""
-    deadline = time.monotonic() + limit_seconds
+    deadline = time.monotonic() + patient(limit_seconds)
     while not check():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {limit_seconds:g} s: {what}")
+            raise TimeoutError(f"not within {patient(limit_seconds):g} s: {what}")
         time.sleep(POLL_SECONDS)
 
 

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from tests.parts.stub_faults import Cut, Delay, Drip, Fail, Fault, Flood, Hang, Say, answered, dripped
 from tests.parts.stub_jobs import Job, JobScript, new_submission_id, refusal, script_of
+from tests.parts.stub_serves import application
 
 START_LIMIT_SECONDS = 10
 REMEMBERED_CALLS = 25
@@ -100,9 +101,9 @@ class StubDashboard:
             self.serve_config = None
 
     async def _listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
-        application = web.Application(middlewares=[self._counted, self._faulty, self._authenticated])
-        application.add_routes(self._routes())
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+        served = web.Application(middlewares=[self._counted, self._faulty, self._authenticated])
+        served.add_routes(self._routes())
+        self._runner = web.AppRunner(served, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port, ssl_context=tls, reuse_address=True).start()
         place = f"[{host}]" if ":" in host else host
@@ -215,8 +216,8 @@ class StubDashboard:
 
     async def _put_applications(self, request: web.Request) -> web.Response:
         config = await request.json()
-        for number, application in enumerate(config.get("applications") or []):
-            if "import_path" not in application:  # Ray shows what its validation found
+        for number, one in enumerate(config.get("applications") or []):
+            if "import_path" not in one:  # Ray shows what its validation found
                 place = f"applications.{number}.import_path"
                 text = (
                     f"1 validation error for ServeDeploySchema\n{place}\n  Field required\n    For further information"
@@ -232,32 +233,18 @@ class StubDashboard:
 
     async def _get_applications(self, request: web.Request) -> web.Response:
         config = self.serve_config or {}
-        shown = [self._application(application) for application in config.get("applications") or []]
+        shown = [
+            application(one, self.deployed_at, self.application_status.get(one.get("name", "default"), "RUNNING"))
+            for one in config.get("applications") or []
+        ]
         return web.json_response(
             {
                 "controller_info": {},
                 "proxies": {},
-                "applications": {application["name"]: application for application in shown},
+                "applications": {one["name"]: one for one in shown},
                 "target_capacity": config.get("target_capacity"),
             }
         )
-
-    def _application(self, config: dict[str, Any]) -> dict[str, Any]:
-        name = config.get("name", "default")
-        return {
-            "name": name,
-            "route_prefix": config.get("route_prefix", "/"),
-            "docs_path": None,
-            "status": self.application_status.get(name, "RUNNING"),
-            "message": "",
-            "last_deployed_time_s": self.deployed_at,
-            "deployed_app_config": config,
-            "source": "declarative",
-            "deployments": {
-                one["name"]: {"name": one["name"], "status": "HEALTHY", "message": ""}
-                for one in config.get("deployments") or []
-            },
-        }
 
     def _job(self, request: web.Request) -> Job:
         name = request.match_info["id"]

@@ -17,6 +17,7 @@ from manta_dashboard_gateway.rounds import Limits
 from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
 from tests.parts.eventually import eventually
 from tests.parts.gateway_world import LIMIT_SECONDS, PARTITIONS, QUICK, World, ago, token_auth
+from tests.parts.patience import patient
 from tests.parts.ports import free_ports
 from tests.parts.stub_dashboard import StubDashboard
 from tests.parts.stub_faults import Drip, Fail, Hang, Say
@@ -328,7 +329,7 @@ async def test_bad_dashboards_cost_their_own_clusters_only(
         stub_dashboard.end(name, "SUCCEEDED")
         began = time.monotonic()
         await world.said("job", status="SUCCEEDED")
-        assert time.monotonic() - began < 1.0
+        assert time.monotonic() - began < patient(1)
         states = [poll.dashboard.course.failures > 0 for poll in gateway.polls]
         assert sorted(states) == [False] + [True] * 60
 
@@ -344,7 +345,7 @@ async def test_a_stop_waits_for_no_dashboard_and_says_nothing_of_it(
         stub_dashboard.misbehave(Hang())
         await asked(stub_dashboard, "GET /api/jobs/{id}", 1)
         began = time.monotonic()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < patient(5)
     assert await world.report("job") == before
 
 

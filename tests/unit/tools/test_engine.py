@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.parts.patience import patient
 from tests.tools import engine
 
 # Who runs it is said here, for tests are run by root on some machines and not on others.
@@ -37,11 +38,11 @@ def test_nobody_answers_at_a_socket_that_is_not_there(folder: pathlib.Path) -> N
     assert not engine.answers(f"unix://{folder}/nobody.sock")
 
 
-def test_an_engine_that_hangs_is_given_up_in_under_two_seconds(folder: pathlib.Path) -> None:
+def test_an_engine_that_hangs_is_given_up_soon(folder: pathlib.Path) -> None:
     with _listening(folder / "hung.sock"):
         before = time.monotonic()
         assert not engine.answers(f"unix://{folder}/hung.sock")
-        assert time.monotonic() - before < 2
+        assert time.monotonic() - before < patient(2)
 
 
 def test_an_engine_that_answers_is_found(folder: pathlib.Path) -> None:

@@ -11,7 +11,7 @@ from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.pace import Pace
 from manta_dashboard_gateway.places import Target
 from manta_dashboard_gateway.ray.proxy import Asking, HeadProxy
-from manta_dashboard_gateway.ray.transport import Transport
+from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
 from tests.parts.gateway_world import Secrets
 from tests.parts.ports import free_ports
 from tests.parts.stub_dashboard import StubDashboard
@@ -56,6 +56,7 @@ async def test_a_proxy_that_is_well(asked: Asked, stub_dashboard: StubDashboard)
     ("fault", "problem"),
     [
         pytest.param(Fail(503, "draining"), "the pod ray-head answered 503: draining", id="draining"),
+        pytest.param(Say(b"", status=503), "the pod ray-head answered 503: (nothing)", id="an error without words"),
         pytest.param(Say(b"", status=204), "it answered 204", id="almost the right answer"),
         pytest.param(Say(b"", status=302, headers={"Location": "/"}), "elsewhere", id="somebody else's port"),
     ],
@@ -66,6 +67,22 @@ async def test_any_other_answer_is_none(
     stub_dashboard.misbehave(fault)
     assert problem in await asked.proxy.problem()
     assert (asked.proxy.is_due, asked.proxy.course.failures) == (True, 0)
+
+
+class Speechless(Transport):
+    """Fails without a word, and without a connection."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
+        raise Failure(503, "", "text/plain", said="")
+
+
+async def test_a_failure_without_a_word_is_none_that_is_well() -> None:
+    asked = Asked(Speechless(), "127.0.0.1:1")
+    assert await asked.proxy.problem() == "Failure"
+    assert asked.outcomes == {("health", "unreachable"): 1}
 
 
 async def test_one_that_refuses_costs_nothing(transport: Transport) -> None:
