@@ -43,7 +43,8 @@ class HeadProxy:
         try:
             answer = await self._transport.send(self.target, self._request, wary=self.course.failures > 0)
         except MantaError as error:
-            outcome, problem, late = "unreachable", str(error), isinstance(error, Late)
+            # An error that has no words is an error all the same: only nothing at all means that it is well.
+            outcome, problem, late = "unreachable", str(error) or type(error).__name__, isinstance(error, Late)
         else:
             outcome, problem = ("ok", "") if answer.code == HEALTHY else ("refused", f"it answered {answer.code}")
         finally:
