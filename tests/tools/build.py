@@ -4,6 +4,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import fcntl
+import json
 import os
 import pathlib
 import re
@@ -18,7 +19,18 @@ from collections.abc import Iterator, Sequence
 if __package__ in (None, ""):  # started as a script, before anything is installed
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from tests.tools.catalogue import GO_VERSION, GO_WHEEL, HERE, LEVELS, TOOLS, Tool, cache_folder, needed_for
+from tests.tools.catalogue import (
+    GATEWAY_API,
+    GO_VERSION,
+    GO_WHEEL,
+    HERE,
+    LEVELS,
+    TOOLS,
+    Files,
+    Tool,
+    cache_folder,
+    needed_for,
+)
 
 BUILD_LIMIT_SECONDS = 2400
 REPORT_EVERY_SECONDS = 15
@@ -43,6 +55,16 @@ def ensure(tools: Sequence[Tool]) -> None:
         builds = [pool.submit(_build_family, go, family, members) for family, members in families.items()]
         for build in concurrent.futures.as_completed(builds):
             build.result()
+
+
+def fetch(files: Files) -> pathlib.Path:
+    """The folder of a module, taken once per version from where Go keeps or gets modules."""
+    with _locked(f"{files.name}.files"):
+        if not files.path.exists():
+            fresh = pathlib.Path(tempfile.mkdtemp(dir=_made(files.path.parent), prefix=".new-"))
+            _copy(_downloaded(find_go(), files) / files.folder, fresh)
+            fresh.rename(files.path)  # last: now it counts as there
+    return files.path
 
 
 def find_go() -> str:
@@ -121,7 +143,30 @@ def _copy_extra(go: str, tool: Tool, extra: str, environment: dict[str, str]) ->
     ).stdout.strip()
     target = tool.path.parent / extra
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(pathlib.Path(module) / extra, target, copy_function=shutil.copyfile)
+    _copy(pathlib.Path(module) / extra, target)
+
+
+def _downloaded(go: str, files: Files) -> pathlib.Path:
+    """Where Go keeps a module, which it gets if need be."""
+    done = subprocess.run(
+        [go, "mod", "download", "-json", files.module],
+        cwd=HERE / files.family,
+        env=os.environ | {"GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"},
+        capture_output=True,
+        text=True,
+        timeout=BUILD_LIMIT_SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        raise BuildFailed(f"{files.module} cannot be had: {(done.stderr or done.stdout).strip()}")
+    return pathlib.Path(json.loads(done.stdout)["Dir"])
+
+
+def _copy(source: pathlib.Path, target: pathlib.Path) -> None:
+    """Copy a folder; Go's own files are read-only, the copies are not."""
+    shutil.copytree(source, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    for folder in (target, *(found for found in target.rglob("*") if found.is_dir())):
+        folder.chmod(0o755)
 
 
 def _run(command: list[str], folder: pathlib.Path, environment: dict[str, str], *, title: str) -> None:
@@ -211,6 +256,8 @@ def main() -> int:
                 print(f"{tool.name:24} {tool.version:9} {tool.path if tool.path.exists() else 'not built'}")
         else:
             ensure(tools)
+            if any(tool.family == GATEWAY_API.family for tool in tools):
+                fetch(GATEWAY_API)
     except BuildFailed as error:
         print(f"tools: {error}", file=sys.stderr)
         return 1

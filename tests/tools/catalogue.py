@@ -36,11 +36,7 @@ class Tool:
     @property
     def version(self) -> str:
         """The version that the family's go.mod pins."""
-        text = (HERE / self.family / "go.mod").read_text()
-        found = re.search(rf"^(?:require)?\s*{re.escape(self.module)} (v\S+)", text, re.MULTILINE)
-        if found is None:
-            raise LookupError(f"tests/tools/{self.family}/go.mod does not require {self.module}")
-        return found.group(1)
+        return _pinned(self.family, self.module)
 
     @property
     def link_flags(self) -> str:
@@ -61,6 +57,30 @@ class Tool:
             digest.update((HERE / self.family / name).read_bytes())
         machine = f"{platform.system()}-{platform.machine()}".lower()
         return cache_folder() / "tools" / self.name / f"{self.version}-{machine}-{digest.hexdigest()[:12]}" / self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """A folder of a Go module that is needed as it is; the Go module under tests/tools pins its version."""
+
+    name: str
+    family: str
+    module: str
+    folder: str
+
+    @property
+    def path(self) -> pathlib.Path:
+        """Where the finished copy is."""
+        return cache_folder() / "files" / self.name / _pinned(self.family, self.module)
+
+
+def _pinned(family: str, module: str) -> str:
+    """The version of a module that a family's go.mod pins."""
+    text = (HERE / family / "go.mod").read_text()
+    found = re.search(rf"^(?:require)?\s*{re.escape(module)} (v\S+)", text, re.MULTILINE)
+    if found is None:
+        raise LookupError(f"tests/tools/{family}/go.mod does not require {module}")
+    return found.group(1)
 
 
 def _kubernetes(name: str, level: str) -> Tool:
@@ -91,6 +111,8 @@ TOOLS = {
     )
 }
 LEVELS = ("test", "node")
+# KubeRay speaks of Gateways by this version of their API.
+GATEWAY_API = Files("gateway-api", "kuberay", "sigs.k8s.io/gateway-api", "config/crd/standard")
 
 
 def needed_for(level: str) -> list[Tool]:

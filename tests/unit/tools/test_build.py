@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tests.tools.build import BuildFailed, ensure
-from tests.tools.catalogue import TOOLS, Tool, cache_folder
+from tests.tools.build import BuildFailed, ensure, fetch
+from tests.tools.catalogue import GATEWAY_API, TOOLS, Files, Tool, cache_folder
 
 ROOT = pathlib.Path(__file__).parents[3]
 HELLO = 'package main\n\nimport ("fmt"; "example.test/greeting")\n\nfunc main() { fmt.Println(greeting.Text) }\n'
@@ -97,6 +97,20 @@ def test_an_unknown_tool_is_refused_with_the_known_ones() -> None:
     )
     assert done.returncode == 1
     assert "no tool or level is called kube-apiservre; tools: kube-apiserver" in done.stderr
+
+
+def test_files_of_a_module_are_taken_once(cache: pathlib.Path) -> None:
+    folder = fetch(GATEWAY_API)
+    assert "HTTPRoute" in (folder / "gateway.networking.k8s.io_httproutes.yaml").read_text()
+    taken = folder.stat()
+    assert fetch(GATEWAY_API).stat() == taken
+    assert cache in folder.parents
+    assert not list(folder.parent.glob(".new-*"))
+
+
+def test_files_of_a_module_that_nobody_pins_are_refused(cache: pathlib.Path) -> None:
+    with pytest.raises(LookupError, match=r"kuberay/go.mod does not require example.test/other"):
+        fetch(Files("other", "kuberay", "example.test/other", "folder"))
 
 
 def test_every_tool_is_pinned() -> None:
