@@ -17,6 +17,8 @@ from tests.parts.embedded_api import EmbeddedCluster
 JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 MAPS = "/api/v1/namespaces/{space}/configmaps"
+PROXIED = "/api/v1/namespaces/{space}/services"
+FRONT = {"metadata": {"name": "front"}, "spec": {"selector": {"app": "none"}, "ports": [{"name": "web", "port": 80}]}}
 GOOD = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"good"}}'
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITION = '{"metadata":{"name":"x"},"spec":{}}'
@@ -68,6 +70,7 @@ def pair(kubernetes: Cluster, embedded_cluster: EmbeddedCluster) -> Iterator[tup
     for cluster in (kubernetes, embedded_cluster):
         cluster.request("POST", "api/v1/namespaces", {"metadata": {"name": space}})
         cluster.request("POST", f"api/v1/namespaces/{space}/configmaps", json.loads(GOOD.replace("good", "there")))
+        cluster.request("POST", f"api/v1/namespaces/{space}/services", FRONT)
     yield kubernetes, embedded_cluster, space
     for cluster in (kubernetes, embedded_cluster):
         cluster.request("DELETE", f"api/v1/namespaces/{space}")
@@ -103,6 +106,12 @@ def pair(kubernetes: Cluster, embedded_cluster: EmbeddedCluster) -> Iterator[tup
         pytest.param(Ask("GET", MAPS, token="wrong"), id="a token of nobody"),
         pytest.param(Ask("GET", MAPS, token=""), id="no token"),
         pytest.param(Ask("GET", "/api/v1/namespaces/{space}/pods/there/log"), id="a log of no pod"),
+        pytest.param(Ask("GET", f"{PROXIED}/none/proxy/"), id="a way to no service"),
+        pytest.param(Ask("GET", f"{PROXIED}/ftp:front:80/proxy/"), id="a way by an unknown scheme"),
+        pytest.param(Ask("GET", f"{PROXIED}/front:80/proxy/a/b"), id="a way to a service without pods"),
+        pytest.param(Ask("GET", f"{PROXIED}/front:81/proxy/"), id="a way to a port that a service has not"),
+        pytest.param(Ask("GET", f"{PROXIED}/front:80/proxy/", token=""), id="a way for nobody"),
+        pytest.param(Ask("GET", "/api/v1/namespaces/{space}/pods/none:80/proxy/"), id="a way to no pod"),
     ],
 )
 def test_what_is_refused_is_refused_alike(pair: tuple[Cluster, Cluster, str], asked: Ask) -> None:

@@ -8,6 +8,7 @@ import msgspec
 VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
 OF_A_NAMESPACE = ("status", "finalize")
+PROXY = "proxy"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,7 @@ def asked(method: str, path: str, query: Mapping[str, str]) -> Asked:
         resource=rest[0],
         namespace=namespace,
         name=name,
-        subresource="/".join(rest[2:]),
+        subresource=PROXY if rest[2:3] == [PROXY] else "/".join(rest[2:]),  # what follows is not the API's
     )
 
 

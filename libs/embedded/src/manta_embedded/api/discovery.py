@@ -17,6 +17,7 @@ JSON = "application/json"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 PART_VERBS = ("get", "patch", "update")
+PROXY_VERBS = ("create", "delete", "get", "patch", "update")
 CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 VERSION = {
     "major": "1",
@@ -46,7 +47,9 @@ PARTS: dict[tuple[str, str], Sequence[tuple[str, str, str, tuple[str, ...]]]] = 
         ("exec", "v1", "PodExecOptions", ("create", "get")),
         ("log", "v1", "Pod", ("get",)),
         ("portforward", "v1", "PodPortForwardOptions", ("create", "get")),
+        ("proxy", "v1", "PodProxyOptions", PROXY_VERBS),
     ),
+    ("", "services"): (("proxy", "v1", "ServiceProxyOptions", PROXY_VERBS),),
     ("", "namespaces"): (("finalize", "v1", "Namespace", ("update",)),),
     ("", "serviceaccounts"): (("token", "authentication.k8s.io/v1", "TokenRequest", ("create",)),),
 }

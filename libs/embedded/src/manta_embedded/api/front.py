@@ -7,13 +7,14 @@ from aiohttp import web
 
 from manta_common.keys import Key
 from manta_embedded.api import media
-from manta_embedded.api.asked import Asked, asked
+from manta_embedded.api.asked import PROXY, Asked, asked
 from manta_embedded.api.calls import Calls, Given, not_allowed
 from manta_embedded.api.discovery import Discovery
 from manta_embedded.api.forms import Forms
 from manta_embedded.api.machine import Node
 from manta_embedded.api.media import PLAIN, Wanted
 from manta_embedded.api.pods import Pods
+from manta_embedded.api.proxying import Proxy
 from manta_embedded.api.reviews import REVIEWS, TOKENREQUEST, Reviews
 from manta_embedded.api.rights import Rights
 from manta_embedded.api.streams import Streams
@@ -28,6 +29,7 @@ from manta_embedded.store.store import Store
 JSON = "application/json"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 POD_STREAMS = ("log", "exec", "attach", "portforward")
+PROXIED = ("pods", "services")
 READY = ("/healthz", "/livez", "/readyz")
 HEADERS = {"Content-Type": JSON, "Cache-Control": "no-cache, private"}
 
@@ -42,6 +44,7 @@ class Front:
         self._reviews = Reviews(store, self._rights, tokens)
         self._discovery = Discovery(store)
         self._pods = Pods(store, node)
+        self._proxy = Proxy(store)
 
     def stop(self) -> None:
         """End what would go on for ever."""
@@ -75,6 +78,8 @@ class Front:
     async def _of_kind(self, request: web.BaseRequest, served: Served, what: Asked) -> web.StreamResponse:
         if what.resource == "pods" and what.subresource in POD_STREAMS:
             return await self._pods.answer(request, what)
+        if what.resource in PROXIED and what.subresource == PROXY and not what.group:
+            return await self._proxy.answer(request, what)
         wanted = media.wanted(request.headers.get("Accept", ""))
         if what.verb == "watch":
             return await self._streams.serve(request, served, what, wanted)

@@ -52,7 +52,14 @@ VIEWED: list[Obj] = [
 ]
 EDITED: list[Obj] = [
     *VIEWED,
-    {"apiGroups": [""], "resources": ["secrets", "pods/exec", "pods/portforward", "pods/eviction"]},
+    {
+        "apiGroups": [""],
+        "resources": [
+            "secrets",
+            *(f"pods/{part}" for part in ("exec", "portforward", "proxy", "eviction")),
+            "services/proxy",
+        ],
+    },
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]},
 ]
 ROLES: Obj = {"apiGroups": [RBAC], "resources": ["roles", "rolebindings"]}
