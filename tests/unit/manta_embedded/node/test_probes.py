@@ -28,14 +28,29 @@ def test_tallies(probe: Probe, answers: str, changes: str) -> None:
 @pytest.mark.parametrize(
     ("probe", "passes", "seconds"),
     [
-        pytest.param(Probe(purpose="readiness"), False, 2, id="awaited"),
-        pytest.param(Probe(purpose="readiness", period_seconds=1), False, 1, id="awaited, asked often anyway"),
+        pytest.param(Probe(purpose="readiness", command=("true",)), False, 2, id="awaited"),
+        pytest.param(Probe(purpose="readiness", scheme="http"), False, 0.5, id="awaited, and cheap to ask"),
+        pytest.param(
+            Probe(purpose="readiness", command=("true",), period_seconds=1), False, 1, id="awaited, asked often anyway"
+        ),
         pytest.param(Probe(purpose="readiness"), True, 10, id="ready"),
         pytest.param(Probe(purpose="liveness"), False, 10, id="of its life"),
     ],
 )
 def test_when_it_is_asked_again(probe: Probe, passes: bool, seconds: float) -> None:
     assert wait_seconds(probe, passes=passes) == seconds
+
+
+def test_readiness_may_come_before_the_delay_is_over() -> None:
+    ready, alive = (Probe(purpose=purpose, delay_seconds=10) for purpose in ("readiness", "liveness"))
+    assert (ready.first_seconds, alive.first_seconds) == (0, 10)
+    answers = [(success, seconds) for success in (True, False) for seconds in (1, 10)]
+    assert [ready.counts(success=success, after_seconds=seconds) for success, seconds in answers] == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_defaults_and_named_ports() -> None:

@@ -195,18 +195,23 @@ class ContainerRunner:
     async def _watch(self, probe: Probe) -> None:
         """Ask again and again; act when the answer has changed for good."""
         tally = Tally(probe)
-        await asyncio.sleep(probe.delay_seconds)
+        await asyncio.sleep(probe.first_seconds)
         if probe.purpose != "startup":
             await self._until_started()
         while True:
             answer = await ask(probe, self._address(), self._run_limited)
-            if not answer.success:
-                self._unhealthy(probe, answer)
-            if tally.count(success=answer.success):
-                await self._act(probe, success=answer.success)
+            after = asyncio.get_running_loop().time() - self._since
+            if probe.counts(success=answer.success, after_seconds=after):
+                await self._count(probe, tally, answer)
             if probe.purpose == "startup" and tally.passes:
                 return
             await asyncio.sleep(wait_seconds(probe, passes=tally.passes))
+
+    async def _count(self, probe: Probe, tally: Tally, answer: Answer) -> None:
+        if not answer.success:
+            self._unhealthy(probe, answer)
+        if tally.count(success=answer.success):
+            await self._act(probe, success=answer.success)
 
     async def _until_started(self) -> None:
         await self.record.has_started.wait()

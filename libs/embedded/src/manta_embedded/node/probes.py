@@ -10,7 +10,8 @@ from manta_embedded.store.objects import Obj
 
 Purpose = Literal["startup", "readiness", "liveness"]
 PURPOSES: tuple[Purpose, ...] = ("startup", "readiness", "liveness")
-AWAITED_SECONDS = 2.0
+AWAITED_SECONDS = 2.0  # by a command, which takes a process
+AWAITED_CHEAPLY_SECONDS = 0.5
 PORT_NAME = re.compile(r"[a-z0-9-]+$")
 
 
@@ -30,6 +31,15 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     successes: int = 1
     failures: int = 3
     grace_seconds: int | None = None
+
+    @property
+    def first_seconds(self) -> float:
+        """When it is asked first. Readiness at once: a process that is ready sooner than its delay says so."""
+        return 0 if self.purpose == "readiness" else self.delay_seconds
+
+    def counts(self, *, success: bool, after_seconds: float) -> bool:
+        """Whether an answer counts: before the delay is over, only a good one does."""
+        return success or after_seconds >= self.delay_seconds
 
 
 class Tally:
@@ -57,8 +67,9 @@ class Tally:
 
 def wait_seconds(probe: Probe, *, passes: bool) -> float:
     """Until it is asked again. One that is not ready may be asked sooner, as kubelets do, to be ready sooner."""
-    is_awaited = probe.purpose == "readiness" and not passes
-    return min(probe.period_seconds, AWAITED_SECONDS) if is_awaited else probe.period_seconds
+    if probe.purpose != "readiness" or passes:
+        return probe.period_seconds
+    return min(probe.period_seconds, AWAITED_SECONDS if probe.command else AWAITED_CHEAPLY_SECONDS)
 
 
 def probes(container: Obj) -> list[Probe]:
