@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock crds chart crds-kubernetes
+.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock crds chart licences sbom audit crds-kubernetes
 
 UV_VERSION := 0.13.7
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
@@ -68,8 +68,19 @@ crds: setup ## write the CRDs, the admission policies and the references from th
 	@$(PYTHON) -m manta_common.reference docs/reference
 	@$(PYTHON) -m manta_cli.reference docs/reference/cli.md
 
-chart: setup ## write the rights of the services into the chart
-	@$(PYTHON) -m manta_cli.rights deploy/helm/manta/files/rights.yaml
+chart: setup ## write the rights of the services into the chart, and its README
+	@$(PYTHON) -m manta_cli.rights deploy/helm/manta/files
+	@$(PYTHON) -m tests.tools.values deploy/helm/manta
+
+licences: setup ## write the list of the licences of what is shipped
+	@$(PYTHON) -m tests.tools.supply licences docs/reference/licences.md
+
+sbom: setup ## write what is shipped, with versions, as CycloneDX into dist/
+	@$(PYTHON) -m tests.tools.supply sbom dist/manta.cdx.json
+	@echo "make: dist/manta.cdx.json"
+
+audit: setup ## look whether advisories are known for what is shipped; needs the net
+	@$(PYTHON) -m tests.tools.supply audit
 
 crds-kubernetes: setup ## take Kubernetes' own definitions anew from its pinned version
 	@go=$$($(PYTHON) -c 'from tests.tools.build import find_go; print(find_go())'); \
