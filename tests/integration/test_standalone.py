@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -58,6 +58,17 @@ class Standalone:
         assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
         return done.stdout
 
+    @contextlib.contextmanager
+    def forwarded(self, what: str, port: int) -> Iterator[str]:
+        """A port of a pod or service on this machine, by kubectl; its URL."""
+        command = [str(TOOLS["kubectl"].path), "--kubeconfig", str(self.kubeconfig), "port-forward", what, f":{port}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                yield f"http://{process.stdout.readline().split()[2]}"  # Forwarding from 127.0.0.1:4711 -> 8000
+            finally:
+                process.terminate()
+
     def get(self, kind: str, name: str) -> dict[str, Any]:
         """An object."""
         found: dict[str, Any] = json.loads(self.kubectl("get", kind, name, "-o", "json"))
@@ -97,6 +108,31 @@ def test_a_job_with_two_groups_runs_and_is_cleaned_up(standalone: Standalone) ->
     cluster = job["status"]["rayClusterName"]
     wait_until("its cluster is gone", lambda: cluster not in standalone.kubectl("get", "rayclusters"), limit_seconds=60)
     wait_until("no Ray runs", lambda: not _ray_processes(), limit_seconds=60)
+
+
+def test_kubectl_reaches_into_pods(standalone: Standalone) -> None:
+    standalone.start()
+    web = _pod("web", "echo listening; exec python -m http.server 8000 --directory /etc/web", ports=[8000])
+    web["spec"]["containers"][0]["volumeMounts"] = [{"name": "page", "mountPath": "/etc/web"}]
+    web["spec"]["volumes"] = [{"name": "page", "configMap": {"name": "page"}}]
+    ports = [{"name": "http", "port": 80, "targetPort": 8000}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}}
+    service["spec"] = {"selector": {"app": "web"}, "ports": ports}
+    standalone.kubectl("create", "configmap", "page", "--from-literal=hello.txt=found")
+    failing = _pod("failing", "echo going; echo why > /dev/termination-log; exit 3")
+    standalone.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all([web, service, failing]))
+    standalone.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+    assert standalone.kubectl("exec", "web", "--", "cat", "/etc/web/hello.txt") == "found"
+    with standalone.forwarded("service/web", 80) as url:
+        assert _fetched(f"{url}/hello.txt") == "found"
+    proxied = "/api/v1/namespaces/default/services/web:http/proxy/hello.txt"
+    assert standalone.kubectl("get", "--raw", proxied) == "found"
+    assert standalone.kubectl("logs", "web").startswith("listening\n")
+    standalone.kubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/failing", "--timeout=60s")
+    assert standalone.kubectl("logs", "-f", "failing") == "going\n"
+    told = " ".join(standalone.kubectl("describe", "pod", "failing").split())
+    assert "Reason: Error Message: why Exit Code: 3" in told
+    assert "Container started" in told
 
 
 def test_objects_survive_a_restart(standalone: Standalone) -> None:
@@ -160,13 +196,27 @@ def test_the_demo_runs_and_leaves_nothing(tmp_path: pathlib.Path) -> None:
     assert not _ray_processes()
 
 
-def test_ctrl_c_ends_the_demo_with_everything(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(
+    ("point", "signals"),
+    [
+        pytest.param("starting Manta", [signal.SIGINT], id="while it starts"),
+        pytest.param("Manta is up", [signal.SIGTERM], id="by a kill, when it is up"),
+        pytest.param("head", [signal.SIGINT, signal.SIGINT], id="twice, when a pod runs"),
+    ],
+)
+def test_ctrl_c_ends_the_demo_with_everything(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, point: str, signals: list[signal.Signals]
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     demo = Process("manta demo", [MANTA, "demo"], tmp_path / "demo.log")
     demo.start()
-    demo.wait_until("its head runs", lambda: "head" in demo.tail(100), limit_seconds=90)
-    os.kill(demo.pid, signal.SIGINT)
+    demo.wait_until("it has come that far", lambda: point in demo.tail(100), limit_seconds=90)
+    for number in signals:
+        os.kill(demo.pid, number)
     assert demo.exit_code(within_seconds=60) == 130
     assert "nothing is left running" in demo.tail()
+    assert not list(tmp_path.glob("manta-demo-*"))
+    wait_until("nothing of it runs", lambda: not _running("manta-demo-"), limit_seconds=30)
     wait_until("no Ray runs", lambda: not _ray_processes(), limit_seconds=30)
 
 
@@ -197,6 +247,21 @@ def _template(name: str, container: dict[str, Any], spec: dict[str, Any], memory
     room = {bound: {**amounts, "memory": memory} for bound, amounts in ROOM.items()}
     one = {"name": name, "image": "rayproject/ray:2.60.0", "resources": room, **container}
     return {"spec": {"containers": [one], **spec}}
+
+
+def _pod(name: str, script: str, ports: Sequence[int] = ()) -> dict[str, Any]:
+    """A pod that runs a script once."""
+    container: dict[str, Any] = {"name": "main", "image": "example/any:1", "command": ["bash", "-c", script]}
+    if ports:
+        container["ports"] = [{"containerPort": port} for port in ports]
+        container["readinessProbe"] = {"tcpSocket": {"port": ports[0]}}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}}, "spec": spec}
+
+
+def _fetched(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return str(answer.read().decode())
 
 
 def _sleeper(name: str) -> dict[str, Any]:

@@ -4,10 +4,11 @@ import argparse
 import asyncio
 import contextlib
 import pathlib
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Final
 
 import yaml
@@ -43,13 +44,28 @@ def run(options: argparse.Namespace) -> int:
     """Run it; the exit code."""
     console = Console()
     try:
-        return asyncio.run(_demo(console, keep=options.keep))
-    except KeyboardInterrupt:
+        return asyncio.run(_interruptible(_demo(console, keep=options.keep)))
+    except asyncio.CancelledError:
         console.tell("manta demo: stopped; nothing is left running")
         return INTERRUPTED
     except (MantaError, Failed, OSError, TimeoutError) as error:
         console.tell(f"manta demo: {error}")
         return 1
+
+
+async def _interruptible(work: Coroutine[Any, Any, int]) -> int:
+    """Cancelled by the first signal; further ones, of an impatient user, do not keep it from cleaning up."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    interrupted = asyncio.Event()
+
+    def interrupt() -> None:
+        if not interrupted.is_set():
+            interrupted.set()
+            task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, interrupt)
+    return await task
 
 
 async def _demo(console: Console, *, keep: bool) -> int:
@@ -126,9 +142,18 @@ async def _up(folder: pathlib.Path, *, keep: bool) -> AsyncIterator[Place]:
         raise
     finally:
         if not keep and process.returncode is None:
-            process.terminate()
-            async with asyncio.timeout(END_SECONDS):
-                await process.wait()
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End it, if need be by force: pods end with the node, whatever became of it."""
+    process.terminate()
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 async def _until_up(process: asyncio.subprocess.Process, log_file: pathlib.Path) -> None:

@@ -6,9 +6,18 @@ from collections.abc import Sequence
 
 from manta_cli.commands import COMMANDS, parser
 
+INTERRUPTED = 130  # failures.INTERRUPTED, which takes a while to load
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one sub-command; return its exit code."""
+    """Run one sub-command; return its exit code. Ctrl-C is no error, not even while modules are loaded."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["run"] and len(given) > 1 and not given[1].startswith("-"):
         from manta_cli.running import run  # noqa: PLC0415  the services take a second to load
