@@ -93,3 +93,11 @@ def test_without_mounts_of_its_own(pack: Pack) -> None:
     assert launching.plan(plain, given, 0)["argv"] == ["echo", "--address=127.0.0.1:6379", "127.0.0.1 example.com"]
     with pytest.raises(CannotStart, match=r"cannot be mounted at /data.*Run manta on Linux as root"):
         launching.plan(plain, container("true", volumeMounts=[{"name": "v", "mountPath": "/data"}]), 0)
+
+
+def test_a_security_context_that_is_not_heeded_is_told() -> None:
+    pod = {"metadata": {}, "spec": {"securityContext": {"fsGroup": 1}}}
+    assert launching.creation_note({"spec": {}}, container("x")) == "Container created"
+    assert "its securityContext (fsGroup, runAsUser) is not heeded" in launching.creation_note(
+        pod, container("x", securityContext={"runAsUser": 1000})
+    )

@@ -278,7 +278,7 @@ class ContainerRunner:
     def _pulled(self) -> None:
         image = self.record.container.get("image", "")
         self._tell("Pulled", f'Container image "{image}" is not needed: commands of this machine are run')
-        self._tell("Created", "Container created")
+        self._tell("Created", launching.creation_note(self._home.pod, self.record.container))
 
     def _wait_for(self, reason: str, message: str) -> None:
         self.record.waits(reason, message)

@@ -84,6 +84,16 @@ def disk_warning(pack: Pack, container: Obj) -> str:
     )
 
 
+def creation_note(pod: Obj, container: Obj) -> str:
+    """What is told of a container that was made, with what of it could not be had."""
+    places = (at_path(pod, "spec.securityContext") or {}, container.get("securityContext") or {})
+    ignored = sorted({field for place in places for field in place})
+    if not ignored:
+        return "Container created"
+    fields = ", ".join(ignored)
+    return f"Container created as the user who runs Manta: its securityContext ({fields}) is not heeded in standalone"
+
+
 def _uses_ray(container: Obj) -> bool:
     return bool(RAY.search(" ".join([*(container.get("command") or ()), *(container.get("args") or ())])))
 
