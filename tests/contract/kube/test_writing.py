@@ -9,7 +9,7 @@ from manta_common.api.meta import ObjectMeta
 from manta_common.errors import AlreadyExists, Conflict, NotFound, Refused
 from manta_common.keys import Key
 from manta_common.kinds import CONFIGMAP, POD
-from manta_common.kube.protocol import Body, KindMissing, Kube, operations
+from manta_common.kube.protocol import Body, KindMissing, Kube, MergePatch, operations
 from tests.contract.kube.objects import UNKNOWN, WIDGET, ConfigMap, Object, Widget, configmap, is_gone, make, widget
 from tests.parts.eventually import eventually
 
@@ -116,6 +116,25 @@ async def test_delete_with_another_uid_is_a_conflict_and_deletes_nothing(kube: K
     with pytest.raises(Conflict):
         await kube.delete(CONFIGMAP, Key(space, "one"), uid=first.metadata.uid)
     assert await kube.get(CONFIGMAP, Key(space, "one"), ConfigMap) == second
+
+
+async def test_delete_of_a_version_is_a_conflict_once_anything_has_changed_and_deletes_nothing(
+    kube: Kube, space: str
+) -> None:
+    key, first = Key(space, "one"), await kube.create(WIDGET, space, widget("one", size=1), Widget)
+    changes: list[tuple[str, Body]] = [("", {"metadata": {"labels": {"a": "b"}}}), ("status", {"status": {"ready": 1}})]
+    for part, change in changes:
+        before = await kube.get(WIDGET, key, Widget)
+        await kube.patch(WIDGET, key, MergePatch(change), Widget, subresource=part)
+        with pytest.raises(Conflict):
+            await kube.delete(WIDGET, key, uid=first.metadata.uid, version=before.metadata.resource_version)
+    last = await kube.get(WIDGET, key, Widget)
+    version, another = last.metadata.resource_version, "8b5c07a9-0000-0000-0000-000000000000"
+    with pytest.raises(Conflict):
+        await kube.delete(WIDGET, key, uid=another, version=version)
+    assert await kube.get(WIDGET, key, Widget) == last
+    await kube.delete(WIDGET, key, uid=first.metadata.uid, version=version)
+    assert await is_gone(kube, WIDGET, key)
 
 
 @pytest.mark.parametrize("name", ["one", ""])

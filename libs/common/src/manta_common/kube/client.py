@@ -124,11 +124,14 @@ class Client:
         call = self._write(verb, kind, path=path, body=body, content_type=content_type)
         return self._codec.decode(kind, await self._transport.send(call), into)
 
-    async def delete(self, kind: Kind, key: Key, *, uid: str, grace_seconds: int | None = None) -> None:
-        """Delete the object with this uid in the background."""
+    async def delete(
+        self, kind: Kind, key: Key, *, uid: str, version: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """Delete the object with this uid, and of this version, in the background."""
         if not uid:
             raise Refused(400, "BadRequest", f"{kind.kind} {key} is not deleted without its uid")
-        options: dict[str, Any] = {"propagationPolicy": "Background", "preconditions": {"uid": uid}}
+        preconditions = {"uid": uid, "resourceVersion": version} if version else {"uid": uid}
+        options: dict[str, Any] = {"propagationPolicy": "Background", "preconditions": preconditions}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
         await self._transport.send(

@@ -99,8 +99,11 @@ class Kube(Protocol):
     async def patch(self, kind: Kind, key: Key, patch: Patch, into: type[T], *, subresource: str = "") -> T:
         """Change an object, or its status with `subresource="status"`, and return what the server made of it."""
 
-    async def delete(self, kind: Kind, key: Key, *, uid: str, grace_seconds: int | None = None) -> None:
-        """Delete the object with this uid in the background; NotFound when it is gone, Conflict when it is another."""
+    async def delete(
+        self, kind: Kind, key: Key, *, uid: str, version: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """Delete the object with this uid in the background; NotFound when it is gone, Conflict when it is another, or
+        with `version` when anything of it has changed since."""
 
     def now(self) -> datetime:
         """The API server's time, carried on by the monotonic clock; a step of the local clock changes nothing."""

@@ -164,10 +164,12 @@ class SimulatedKube(EmbeddedKube):
             return self._codec.decode(kind, encoded(obj, managed=False), into)
         return super()._decode(kind, obj, into)
 
-    async def delete(self, kind: Kind, key: Key, *, uid: str, grace_seconds: int | None = None) -> None:
-        """Delete the object with this uid."""
+    async def delete(
+        self, kind: Kind, key: Key, *, uid: str, version: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """Delete the object with this uid, and of this version."""
         try:
-            await super().delete(kind, key, uid=uid, grace_seconds=grace_seconds)
+            await super().delete(kind, key, uid=uid, version=version, grace_seconds=grace_seconds)
         finally:
             if self._line.ledger.has_deleted(uid):
                 self._caller.repeated(f"delete {kind.name} {key}")

@@ -138,11 +138,13 @@ class EmbeddedKube:
         )
         return self._decode(kind, made, into)
 
-    async def delete(self, kind: Kind, key: Key, *, uid: str, grace_seconds: int | None = None) -> None:
-        """Delete the object with this uid in the background; NotFound when it is gone, Conflict when it is another."""
+    async def delete(
+        self, kind: Kind, key: Key, *, uid: str, version: str = "", grace_seconds: int | None = None
+    ) -> None:
+        """Delete the object with this uid, and of this version, in the background."""
         if not uid:
             raise Refused(400, "BadRequest", f"{kind.kind} {key} is not deleted without its uid")
-        options = Deletion(uid=uid, grace_seconds=grace_seconds)
+        options = Deletion(uid=uid, version=version, grace_seconds=grace_seconds)
         await self._act(_object_call("delete", kind, key), lambda: self._store.delete(kind, key, options))
 
     async def _act(self, call: Call, act: Callable[[], T], *, json_patch: bool = False) -> T:
