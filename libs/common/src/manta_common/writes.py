@@ -96,11 +96,16 @@ class Writes:
         """Change an object that no feed shows, and return all of it."""
         return await self._take(item, f"patch {kind.name}", lambda: self.kube.patch(kind, key, patch, dict))
 
-    async def delete(self, item: Item, kind: Kind, key: Key, *, uid: str) -> bool:
-        """Delete this very object; whether it was still there."""
+    async def delete(self, item: Item, kind: Kind, key: Key, *, uid: str, version: str = "") -> bool:
+        """Delete this very object; whether it was still there. Conflict when it has changed since a version, or when
+        it was refused though our view shows it: an admission webhook may answer so, and then it is still there."""
         try:
-            await self._take(item, f"delete {kind.name}", lambda: self.kube.delete(kind, key, uid=uid))
-        except (NotFound, Conflict):  # gone, or another one bears its name by now
+            await self._take(item, f"delete {kind.name}", lambda: self.kube.delete(kind, key, uid=uid, version=version))
+        except NotFound:
+            return False
+        except Conflict:  # most often another one bears its name by now
+            if version or (kind.name in self._fed and not self._is_seen_going(item, kind, key, uid)):
+                raise
             return False
         if kind.name in self._fed and not self._is_seen_going(item, kind, key, uid):
             self._ground.fence.deleted(item, kind, key, uid=uid)
