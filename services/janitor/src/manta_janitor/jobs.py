@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Final, assert_never
 
@@ -12,7 +12,7 @@ from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob
 from manta_common.api.wire import to_builtins
 from manta_common.deeds import Recheck
-from manta_common.errors import MantaError, NotCaughtUp, NotFound, Rejected
+from manta_common.errors import Conflict, MantaError, NotCaughtUp, NotFound, Rejected
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.kinds import RAYCLUSTER, RAYJOB, Kind
@@ -34,7 +34,7 @@ from manta_janitor.turns import Turn, Turns
 
 IN_TIME: Final = timedelta(seconds=3)
 AHEAD: Final = 2  # of so many passes one deletes, while the others read what they are about to delete
-FRESH_SECONDS: Final = 0.2  # what was read longer ago is read once more
+FRESH_SECONDS: Final = 0.2  # a job that was read longer ago is read once more, unless its deletion names its version
 log = logging.getLogger(__name__)
 JOBS = Source("rayjob", EndingJob)
 CLUSTERS = Source("raycluster", JobCluster)
@@ -62,7 +62,7 @@ class EndingService:
         return [held.key] if word == JOBS.word else _job_of(held)
 
     async def settle(self, item: Item) -> None:
-        """One pass. What it deletes is read again and carries its uid, so no view has to be compared before."""
+        """One pass. What it deletes is read again or carries its version, so no view has to be compared before."""
         with self._turns.passing(item) as turn:
             await Settler(
                 kube=self._kube,
@@ -106,15 +106,40 @@ class EndingService:
                 assert_never(action)
 
     async def _delete(self, item: Item, deletion: Deletion) -> None:
-        """Read the job again and decide again; only what is still due, by a clock that cannot be ahead, is deleted."""
+        """Delete what is due by a clock that cannot be ahead, and by the job as the API server has it then."""
+        known = self._approved(item, deletion)
+        if known is None or not await self._deleted_as_known(item, deletion, known):
+            await self._delete_as_read(item, deletion)
+
+    def _approved(self, item: Item, deletion: Deletion) -> Held[EndingJob] | None:
+        """The job as the view has it, if reading it would say no more: of this state it is known that it is valid, and
+        nothing but the job itself says that it is to go."""
+        held = self._view(item).of(JOBS).held(item.key)
+        if held is None or not held.object.metadata.approved or deletion.policy != "DeleteSelf":
+            return None
+        found = plan(Ended(job=held.object), self._settings, self._kube.earliest_now())
+        return held if found.due == deletion else None
+
+    async def _deleted_as_known(self, item: Item, deletion: Deletion, known: Held[EndingJob]) -> bool:
+        """Delete a job unless anything of it has changed, which the API server knows; whether it has not."""
+        try:
+            async with self._room:
+                uid, version = known.uid, str(known.version)
+                await self._tried(item, deletion, self._delete_object(item, RAYJOB, item.key, uid=uid, version=version))
+        except Conflict:
+            return False
+        return True
+
+    async def _delete_as_read(self, item: Item, deletion: Deletion) -> None:
+        """Read the job again and decide again; only what is still due is deleted."""
         job, read_at = await self._confirmed(item, deletion), self._time()
         if job is None:
             return
         async with self._room:
-            if self._time() - read_at > FRESH_SECONDS:
+            if deletion.policy != "DeleteSelf" and self._time() - read_at > FRESH_SECONDS:
                 job = await self._confirmed(item, deletion)
             if job is not None:
-                await self._tried(item, deletion, job)
+                await self._tried(item, deletion, self._carry(item, deletion, job))
 
     async def _confirmed(self, item: Item, deletion: Deletion) -> RayJob | None:
         """The job as it is now, whose deletion is due; None if that is not sure yet, and then it is looked at again."""
@@ -127,10 +152,10 @@ class EndingService:
             raise NotCaughtUp("the job has changed since its deletion was decided")
         return job
 
-    async def _tried(self, item: Item, deletion: Deletion, job: RayJob) -> None:
+    async def _tried(self, item: Item, deletion: Deletion, deed: Coroutine[Any, Any, None]) -> None:
         """Carry a deletion out, and count what became of it."""
         try:
-            await self._carry(item, deletion, job)
+            await deed
         except QUIET:
             raise
         except MantaError:
@@ -150,22 +175,26 @@ class EndingService:
         held = view.of(JOBS).held(item.key)
         if held is None or held.uid != job.metadata.uid:
             raise NotCaughtUp("another job bears the name by now")
+        self._require_valid(job)
+        return job, _cluster(view, job, item.key, held.uid)
+
+    def _require_valid(self, job: RayJob) -> None:
         for problem in validate_job(job, self._settings.gates):
             raise Rejected("ValidationFailed", f"nothing is deleted for an invalid job: {problem.message}")
-        return job, _cluster(view, job, item.key, held.uid)
 
     async def _carry(self, item: Item, deletion: Deletion, job: RayJob) -> None:
         place = Key(item.key.namespace, job.status.ray_cluster_name)
         held = self._view(item).of(CLUSTERS).held(place)
         if deletion.policy == "DeleteSelf":
-            await self._delete_object(item, RAYJOB, item.key, uid=job.metadata.uid)
+            meta = job.metadata
+            await self._delete_object(item, RAYJOB, item.key, uid=meta.uid, version=meta.resource_version)
         elif held and deletion.policy == "DeleteCluster":
             await self._delete_cluster(item, job, held)
         elif held:
             await self._suspend_workers(item, job, held)
 
-    async def _delete_object(self, item: Item, kind: Kind, key: Key, *, uid: str) -> None:
-        if not await self._writes.delete(item, kind, key, uid=uid):
+    async def _delete_object(self, item: Item, kind: Kind, key: Key, *, uid: str, version: str = "") -> None:
+        if not await self._writes.delete(item, kind, key, uid=uid, version=version):
             raise NotCaughtUp(f"{kind.name} {key} is gone or another one by now")
 
     async def _delete_cluster(self, item: Item, job: RayJob, cluster: Held[JobCluster]) -> None:
@@ -199,8 +228,10 @@ class EndingService:
         self._teller.did(item.key, uid, reason="UpdatedRayCluster", note=note)
 
     async def _announce(self, item: Item, action: Announce) -> None:
-        """Write one condition beside those of others."""
+        """Write one condition beside those of others; that something will be deleted is said of valid jobs only."""
         job = await self._kube.get(RAYJOB, item.key, RayJob)
+        if action.status == "True":
+            self._require_valid(job)
         known = next((each for each in job.status.conditions if each.type == CONDITION), None)
         now = self._kube.now().replace(microsecond=0)
         condition = Condition(

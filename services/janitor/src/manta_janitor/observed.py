@@ -31,6 +31,7 @@ class Said(Wire, frozen=True, kw_only=True):
     type: str = ""
     status: str = ""
     message: str = ""
+    observed_generation: int = 0
 
     @property
     def digest(self) -> str:
@@ -38,10 +39,23 @@ class Said(Wire, frozen=True, kw_only=True):
         return f"{self.status} {zlib.crc32(self.message.encode()):x}"
 
 
+class Heeded(Wire, frozen=True, kw_only=True):
+    """The annotations that may make a RayJob invalid; changing them does not change its generation."""
+
+    ft_enabled: str = msgspec.field(default="", name=annotations.FT_ENABLED)
+    storage_namespace: str = msgspec.field(default="", name=annotations.EXTERNAL_STORAGE_NAMESPACE)
+
+
+NOT_HEEDED: Final = Heeded()
+
+
 class Going(Wire, frozen=True, kw_only=True):
-    """Whether an object goes already."""
+    """Whether an object goes already, and whether we have seen of this very state that it is valid."""
 
     deletion_timestamp: Time | None = None
+    generation: int = 0
+    annotations: Heeded = NOT_HEEDED
+    approved: bool = False
 
 
 class EndingSpec(Wire, frozen=True, kw_only=True):
@@ -66,10 +80,6 @@ class EndingStatus(Wire, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Words that all jobs share are kept once."""
-        for said in self.conditions:
-            if said.type == CONDITION:
-                msgspec.structs.force_setattr(self, "announced", said.digest)
-        msgspec.structs.force_setattr(self, "conditions", ())
         for name in ("job_status", "job_deployment_status"):
             msgspec.structs.force_setattr(self, name, sys.intern(getattr(self, name)))
 
@@ -82,16 +92,29 @@ class EndingJob(Wire, frozen=True, kw_only=True):
     status: EndingStatus = EndingStatus()
 
     def __post_init__(self) -> None:
-        """Most jobs say the same about their end, and that they stay."""
+        """Most jobs say the same about their end, and that they stay; of their conditions only ours matters."""
+        said = next((each for each in self.status.conditions if each.type == CONDITION), None)
+        if said:
+            msgspec.structs.force_setattr(self.status, "announced", said.digest)
+        msgspec.structs.force_setattr(self.status, "conditions", ())
         if not self.spec.cluster_selector:
             msgspec.structs.force_setattr(
                 self, "spec", _shared(msgspec.structs.replace(self.spec, cluster_selector=None))
             )
         if self.metadata.deletion_timestamp is None:
-            msgspec.structs.force_setattr(self, "metadata", _STAYING)
+            msgspec.structs.force_setattr(
+                self, "metadata", _APPROVED if _is_approved(self.metadata, said) else _STAYING
+            )
 
 
 _STAYING: Final = Going()
+_APPROVED: Final = Going(approved=True)
+
+
+def _is_approved(meta: Going, said: Said | None) -> bool:
+    """Whether our condition speaks of this very spec: it is written for valid jobs only."""
+    speaks = said is not None and said.status == "True" and said.observed_generation == meta.generation
+    return meta.approved or (speaks and meta.annotations == NOT_HEEDED)
 
 
 @functools.lru_cache(maxsize=4096)
