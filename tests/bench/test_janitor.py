@@ -48,6 +48,7 @@ CONDITIONS = [
         "reason": name,
         "message": "as it should be",
         "lastTransitionTime": STATUS["endTime"],
+        "observedGeneration": 1,
     }
     for name in ("Initialized", "Submitted", "Complete", "CleanupScheduled")
 ]
@@ -58,7 +59,13 @@ def message(number: int) -> Message:
     name, uid = f"nightly-report-{number:06}", f"7c1ddc7e-6a3f-4f0e-9b2c-{number:012}"
     condition = {"jobStatus": "SUCCEEDED", "ttlSeconds": 86400 + number % 600}
     body = {
-        "metadata": {"name": name, "namespace": "team", "uid": uid, "resourceVersion": str(10**7 + number)},
+        "metadata": {
+            "name": name,
+            "namespace": "team",
+            "uid": uid,
+            "resourceVersion": str(10**7 + number),
+            "generation": 1,
+        },
         "spec": {
             "entrypoint": "python report.py",
             "deletionStrategy": {"deletionRules": [{"policy": "DeleteSelf", "condition": condition}]},
