@@ -78,6 +78,12 @@ def test_a_log(cluster: EmbeddedCluster) -> None:
     assert kubectl(cluster, "logs", "one", "-f").stdout.endswith("follow True\n")
 
 
+def test_what_a_container_says_from_now_on(cluster: EmbeddedCluster) -> None:
+    assert kubectl(cluster, "attach", "one").stdout == "log of one/main\ntail 0, follow True\n"
+    refused = kubectl(cluster, "attach", "-i", "one")
+    assert (refused.returncode, "use `kubectl exec -i`" in refused.stderr) == (1, True), refused.stderr
+
+
 def test_a_log_of_a_container_that_is_not_there(cluster: EmbeddedCluster) -> None:
     found = kubectl(cluster, "logs", "one", "-c", "other")
     assert (found.returncode, "container other is not valid for pod one" in found.stderr) == (1, True)

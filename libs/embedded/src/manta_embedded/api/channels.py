@@ -5,11 +5,13 @@ https://github.com/kubernetes/enhancements/blob/master/keps/sig-api-machinery/40
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import msgspec
 from aiohttp import WSMsgType, web
 
-from manta_embedded.api.machine import Command, Node
+from manta_embedded.api.machine import Command, LogQuery, Node
 from manta_embedded.store import errors
 from manta_embedded.store.errors import StatusError
 from manta_embedded.store.objects import Obj
@@ -74,14 +76,32 @@ class SocketTerminal:
                 await self._socket.send_bytes(bytes([channel]) + chunk[at : at + BLOCK])
 
 
+Work = Callable[[SocketTerminal], Coroutine[Any, Any, int]]
+
+
 async def run(request: web.BaseRequest, pod: Obj, command: Command, node: Node) -> web.StreamResponse:
     """Run a command and pass its streams on; its end is told on a channel of its own."""
+    return await _served(request, lambda terminal: node.run(pod, command, terminal), stdin=command.stdin)
+
+
+async def attach(request: web.BaseRequest, pod: Obj, container: str, node: Node) -> web.StreamResponse:
+    """Pass on what a container says from now on, until it ends."""
+
+    async def listen(terminal: SocketTerminal) -> int:
+        async for chunk in node.logs(pod, LogQuery(container=container, follow=True, tail_lines=0)):
+            await terminal.stdout(chunk)
+        return 0
+
+    return await _served(request, listen, stdin=False)
+
+
+async def _served(request: web.BaseRequest, work: Work, *, stdin: bool) -> web.StreamResponse:
     if request.headers.get("Upgrade", "").lower() != "websocket":
         raise errors.bad_request("Upgrade request required: this is spoken over websockets")
     socket = web.WebSocketResponse(protocols=COMMANDS, heartbeat=30, max_msg_size=0)
     await socket.prepare(request)
-    terminal = SocketTerminal(socket, stdin=command.stdin)
-    running = asyncio.create_task(node.run(pod, command, terminal))
+    terminal = SocketTerminal(socket, stdin=stdin)
+    running = asyncio.create_task(work(terminal))
     listening = asyncio.create_task(terminal.listen())
     try:
         await asyncio.wait([running, listening], return_when=asyncio.FIRST_COMPLETED)

@@ -42,6 +42,7 @@ FIXED: dict[str, Obj] = {
 # Parts of built-in kinds beside their status: name, kind and its group and version, verbs.
 PARTS: dict[tuple[str, str], Sequence[tuple[str, str, str, tuple[str, ...]]]] = {
     ("", "pods"): (
+        ("attach", "v1", "PodAttachOptions", ("create", "get")),
         ("binding", "v1", "Binding", ("create",)),
         ("eviction", "policy/v1", "Eviction", ("create",)),
         ("exec", "v1", "PodExecOptions", ("create", "get")),

@@ -56,7 +56,7 @@ EDITED: list[Obj] = [
         "apiGroups": [""],
         "resources": [
             "secrets",
-            *(f"pods/{part}" for part in ("exec", "portforward", "proxy", "eviction")),
+            *(f"pods/{part}" for part in ("attach", "exec", "portforward", "proxy", "eviction")),
             "services/proxy",
         ],
     },

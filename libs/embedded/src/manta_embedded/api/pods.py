@@ -9,7 +9,7 @@ from manta_common.keys import Key
 from manta_common.kinds import POD
 from manta_embedded.api.ages import moment_of
 from manta_embedded.api.asked import Asked
-from manta_embedded.api.channels import run
+from manta_embedded.api.channels import attach, run
 from manta_embedded.api.forwarding import forward
 from manta_embedded.api.machine import Command, LogQuery, Node
 from manta_embedded.store import errors
@@ -38,7 +38,10 @@ class Pods:
         if what.subresource == "log":
             return await self._log(request, pod, container)
         if what.subresource == "attach":
-            raise errors.bad_request("attach is not supported here: use `kubectl logs -f` or `kubectl exec`")
+            if _is_set(query.get("stdin", "")):
+                raise errors.bad_request("containers have no standard input here: use `kubectl exec -i`")
+            _check_started(pod, container)
+            return await attach(request, pod, container, self._node())
         command = Command(
             container=container,
             argv=tuple(query.getall("command", ())),
