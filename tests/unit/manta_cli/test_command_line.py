@@ -34,6 +34,20 @@ def test_without_a_command_help_is_printed(capsys: pytest.CaptureFixture[str]) -
     assert all(name in shown for name in COMMANDS)
 
 
+def test_on_windows_it_says_where_it_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    assert main(["get", "rayjobs"]) == 78
+    assert "WSL 2" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_no_error_while_modules_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt(name)
+
+    monkeypatch.setattr("importlib.import_module", interrupted)
+    assert main(["get", "rayjobs"]) == 130
+
+
 def test_the_reference_is_up_to_date() -> None:
     assert PAGE.read_text() == text(), "stale: python -m manta_cli.reference docs/reference/cli.md"
 

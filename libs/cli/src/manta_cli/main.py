@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from manta_cli.commands import COMMANDS, parser
 
-INTERRUPTED = 130  # failures.INTERRUPTED, which takes a while to load
+INTERRUPTED, MISCONFIGURED = 130, 78  # as in failures, which takes a while to load
+NO_WINDOWS = "manta runs on Linux, and with one Ray cluster at a time on macOS; on Windows, run it in WSL 2"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +29,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     if options.command is None:
         line.print_help()
         return 0
+    if sys.platform == "win32":
+        sys.stderr.write(f"{NO_WINDOWS}\n")
+        return MISCONFIGURED
     command = COMMANDS[options.command]
     work = getattr(importlib.import_module(f"manta_cli.{command.module}"), command.work)
     if not command.asks_cluster:
