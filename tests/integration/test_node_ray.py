@@ -56,7 +56,8 @@ print(len(set(ray.get([work.remote(), work.remote()]))))
 """
 
 
-async def test_the_autoscaler_of_a_head_makes_and_removes_workers(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("version", ["v1", "v2"])
+async def test_the_autoscaler_of_a_head_makes_and_removes_workers(tmp_path: pathlib.Path, version: str) -> None:
     async with ray_world(tmp_path) as world:
         room = {"limits": {"cpu": "500m", "memory": "512Mi"}}
         world.cluster(
@@ -64,7 +65,7 @@ async def test_the_autoscaler_of_a_head_makes_and_removes_workers(tmp_path: path
             workers=0,
             head={"num-cpus": "0"},
             enableInTreeAutoscaling=True,
-            autoscalerOptions={"version": "v2", "idleTimeoutSeconds": 5, "resources": room},
+            autoscalerOptions={"version": version, "idleTimeoutSeconds": 5, "resources": room},
         )
         await world.until_ready("auto", workers=0)
         working = asyncio.create_task(world.run(head_of(world, "auto"), "python", "-c", WORK, container="ray-head"))
