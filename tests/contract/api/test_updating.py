@@ -198,6 +198,20 @@ def test_a_service_can_be_withdrawn_from_the_world(api: Api, space: str) -> None
     assert again["ports"][0]["nodePort"] >= 30000
 
 
+def test_ports_of_a_service_on_nodes_stay_with_their_names(api: Api, space: str) -> None:
+    http, grpc, more = ({"name": name, "port": port} for name, port in (("http", 80), ("grpc", 81), ("more", 82)))
+    made = api.create(SERVICE, space, service("one", type="NodePort", ports=[http, grpc]))["spec"]["ports"]
+    given = {port["name"]: port["nodePort"] for port in made}
+    change = MergePatch({"spec": {"ports": [more, {**grpc, "port": 83}, http], "selector": {"app": "other"}}})
+    after = api.patch(SERVICE, Key(space, "one"), change)["spec"]["ports"]
+    found = {port["name"]: port["nodePort"] for port in after}
+    assert (found["http"], found["grpc"]) == (given["http"], given["grpc"])
+    assert found["more"] not in given.values()
+    taken = MergePatch({"spec": {"ports": [{**more, "nodePort": given["http"]}, grpc, http]}})
+    last = api.patch(SERVICE, Key(space, "one"), taken)["spec"]["ports"]
+    assert len({port["nodePort"] for port in last}) == 3
+
+
 def test_a_pod_tells_its_address_in_two_ways(api: Api, space: str) -> None:
     api.create(POD, space, pod("one"))
     status = api.patch(POD, Key(space, "one"), MergePatch({"status": {"podIP": "10.0.0.1"}}), "status")["status"]

@@ -50,7 +50,8 @@ class Addresses:
 
     def carried(self, old: Obj, service: Obj) -> Obj:
         """A changed service: what was given once stays, where the change does not say otherwise."""
-        was, spec = old["spec"], _withdrawn(old["spec"], service["spec"])
+        was = old["spec"]
+        spec = _reminded(was, _withdrawn(was, service["spec"]))
         service = {**service, "spec": spec}
         if spec["type"] == "ExternalName" or not was.get("clusterIP"):
             return service
@@ -103,6 +104,20 @@ def _withdrawn(was: Obj, spec: Obj) -> Obj:
     ]
     left = {name: value for name, value in spec.items() if name not in ("externalTrafficPolicy", "ports")}
     return {**left, "ports": ports} if ports else left
+
+
+def _reminded(was: Obj, spec: Obj) -> Obj:
+    """Ports that are named as before keep their ports on nodes, unless another one has asked for them."""
+    if was["type"] not in EXPOSED or spec["type"] not in EXPOSED or not spec.get("ports"):
+        return spec
+    asked = {port.get("nodePort") for port in spec["ports"]}
+    known = {port.get("name", ""): port["nodePort"] for port in was.get("ports") or () if port.get("nodePort")}
+    left = {name: number for name, number in known.items() if number not in asked}
+    return {**spec, "ports": [_with_number(port, left.get(port.get("name", ""))) for port in spec["ports"]]}
+
+
+def _with_number(port: Obj, number: int | None) -> Obj:
+    return port if port.get("nodePort") or number is None else {**port, "nodePort": number}
 
 
 def _node_ports(service: Obj) -> set[int]:
