@@ -2,11 +2,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check unit bench fmt lint types tools images parity lock crds chart licences sbom audit crds-kubernetes
+.PHONY: help setup demo test check unit bench fmt lint types tools image images parity lock crds chart licences sbom audit crds-kubernetes
 
 UV_VERSION := 0.13.7
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
 PYTHON := .venv/bin/python
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' libs/cli/pyproject.toml)
 MEMBERS := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml))
 unexport VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 export UV_PROJECT_ENVIRONMENT := .venv
@@ -56,8 +57,15 @@ bench: setup ## measure, side by side with the peer or the raw limit
 tools: ## build every real part of the tests into the cache
 	@python3 tests/tools/build.py
 
+image: ## build the images manta and manta-submitter with Docker; BASE=IMAGE is where Python comes from
+	@for target in manta submitter; do \
+		docker build --file deploy/image/Dockerfile $(if $(BASE),--build-arg BASE=$(BASE)) --target $$target \
+			--tag manta$$([ $$target = manta ] || echo -$$target):$(VERSION) .; \
+	done
+
 images: setup ## make the container images of the tests where they can't be pulled
 	@$(PYTHON) tests/tools/images.py
+	@$(PYTHON) tests/tools/product.py
 
 parity: setup ## PARITY=DIR: play recorded cases against Manta and print what differs
 	@$(PYTHON) -m tests.tools.parity $(PARITY)
@@ -98,4 +106,8 @@ lock: $(UV) ## take the newest dependencies and pin them
 	@$(UV) lock --upgrade --no-config
 	@$(UV) export --quiet --no-config --locked --no-emit-workspace --all-groups --no-annotate --no-header --output-file requirements.lock
 	@python3 tests/tools/pins.py requirements.lock uv.toml
+	@$(UV) pip sync --quiet --require-hashes requirements.lock && $(UV) pip install --quiet --no-deps $(MEMBERS:%=-e %)
+	@$(PYTHON) tests/tools/image_lock.py requirements.lock deploy/image/requirements.lock
+	@printf 'setuptools\nuv-build>=0.13,<0.14\n' | $(UV) pip compile --quiet --no-config --universal --generate-hashes \
+		--no-header --no-annotate --output-file deploy/image/build.lock -
 	@rm -f uv.lock

@@ -13,7 +13,7 @@ import msgspec
 from manta_cli.commands import COMMANDS, parser
 from manta_cli.console import Console
 from manta_cli.session import Session
-from manta_common.errors import NotFound
+from manta_common.errors import MantaError, NotFound
 from manta_common.keys import Key
 from manta_common.kinds import CRD, NAMESPACE, RAYJOB, Kind
 from manta_common.kube.protocol import MergePatch
@@ -58,14 +58,18 @@ class ClusterInMemory(EmbeddedKube):
         super().__init__(store, KubeSettings(service="cli"))
         self.logs: dict[tuple[Key, str], list[bytes]] = {}
         self.answers: dict[str, bytes] = {}
+        self.failures: dict[str, MantaError] = {}
         self.version = "v1.36.0"
         self.refused: set[str] = set()
+        self.asked_about: set[tuple[str, str, str]] = set()  # by which review, of whom, where
 
     async def log(self, key: Key, *, container: str = "", follow: bool = False) -> AsyncIterator[bytes]:
         for chunk in self.logs[key, container]:
             yield chunk
 
     async def fetch(self, path: str) -> bytes:
+        if path in self.failures:
+            raise self.failures[path]
         if path not in self.answers:
             raise NotFound(f"nothing answers at {path}")
         return self.answers[path]
@@ -74,9 +78,10 @@ class ClusterInMemory(EmbeddedKube):
         return self.version
 
     async def create(self, kind: Kind, namespace: str, body: Any, into: Any) -> Any:
-        if kind.kind != "SelfSubjectAccessReview":
+        if not kind.kind.endswith("SubjectAccessReview"):
             return await super().create(kind, namespace, body, into)
         asked = body["spec"]["resourceAttributes"]
+        self.asked_about.add((kind.kind, body["spec"].get("user", ""), namespace))
         resource = "/".join(filter(None, (asked["resource"], asked["subresource"])))
         return {"status": {"allowed": f"{asked['verb']} {resource}" not in self.refused}}
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from manta_common.errors import Misconfigured
 from manta_common.keys import Key
 from manta_common.kinds import CRD, RAYCLUSTER
 from manta_common.kube.protocol import MergePatch
@@ -41,6 +44,20 @@ def test_what_is_missing_is_told_with_what_to_do() -> None:
         assert found["CRD rayjobs.ray.io"]["do"] == "install it: manta crds apply"
         assert await place.manta("doctor", "--service", "watcher") == 1
         assert "-> install it: manta crds apply" in place.said
+
+    played(scenario)
+
+
+def test_the_rights_of_an_installation_are_asked_for_by_its_accounts() -> None:
+    async def scenario(place: Place) -> None:
+        assert await place.manta("doctor", "--accounts", "ray:manta-", "--service", "janitor") == 0
+        janitor = "system:serviceaccount:ray:manta-janitor"
+        assert place.kube.asked_about == {("SubjectAccessReview", janitor, "")}
+        place.kube.asked_about.clear()
+        assert await place.manta("doctor", "--accounts", "ray:manta-", "--service", "janitor", "-n", "team") == 0
+        assert place.kube.asked_about == {("LocalSubjectAccessReview", janitor, "team")}
+        with pytest.raises(Misconfigured, match="say NAMESPACE:PREFIX"):
+            await place.manta("doctor", "--accounts", "manta-")
 
     played(scenario)
 

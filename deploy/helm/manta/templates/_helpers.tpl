@@ -30,11 +30,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "manta.nats.image" -}}
-{{- if .Values.nats.image.repository -}}
-{{ .Values.nats.image.repository }}:{{ required "nats.image.tag goes with nats.image.repository" .Values.nats.image.tag }}
-{{- else -}}
-{{ include "manta.image" . }}
-{{- end -}}
+{{ .Values.nats.image.repository }}:{{ .Values.nats.image.tag }}
 {{- end }}
 
 {{/* Name=true,Other=false as KubeRay's flag has it */}}
@@ -44,9 +40,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ join "," $gates }}
 {{- end }}
 
+{{/* "true" for a gate that is on: by its name, by its group, or by default */}}
 {{- define "manta.gate" -}}
-{{- $gate := .gate -}}
-{{- range .root.Values.featureGates -}}{{- if and (eq .name $gate) .enabled -}}true{{- end -}}{{- end -}}
+{{- $defaults := .root.Files.Get "files/gates.yaml" | fromYaml -}}
+{{- $asked := dict -}}
+{{- range .root.Values.featureGates -}}{{- $asked = set $asked .name .enabled -}}{{- end -}}
+{{- $default := get $defaults .gate -}}
+{{- $group := ternary "AllBeta" "AllAlpha" $default -}}
+{{- $on := $default -}}
+{{- if hasKey $asked $group -}}{{- $on = get $asked $group -}}{{- end -}}
+{{- if hasKey $asked .gate -}}{{- $on = get $asked .gate -}}{{- end -}}
+{{- if $on -}}true{{- end -}}
 {{- end }}
 
 {{- define "manta.scheduler" -}}

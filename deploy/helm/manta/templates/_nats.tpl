@@ -23,6 +23,55 @@
 {{- end }}
 {{- end }}
 
+{{/* Files by which a NATS of another's is reached, as mounts and as volumes */}}
+{{- define "manta.nats.mounts" -}}
+{{- $nats := .Values.nats -}}
+{{- if and (not $nats.bundled) $nats.external.credentialsSecret }}
+- {name: nats-credentials, mountPath: /etc/manta-nats, readOnly: true}
+{{- end }}
+{{- if and (not $nats.bundled) $nats.external.caSecret }}
+- {name: nats-ca, mountPath: /etc/manta-nats-ca, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "manta.nats.volumes" -}}
+{{- $nats := .root.Values.nats -}}
+{{- if and (not $nats.bundled) $nats.external.credentialsSecret }}
+- name: nats-credentials
+  secret:
+    secretName: {{ $nats.external.credentialsSecret }}
+    items: [{key: {{ .service }}.creds, path: {{ .service }}.creds}]
+{{- end }}
+{{- if and (not $nats.bundled) $nats.external.caSecret }}
+- name: nats-ca
+  secret:
+    secretName: {{ $nats.external.caSecret }}
+    items: [{key: ca.crt, path: ca.crt}]
+{{- end }}
+{{- end }}
+
+{{/* Everybody who has a password of the bundled NATS */}}
+{{- define "manta.nats.users" -}}
+{{- $users := concat (keys .Values.services | sortAlpha) (list "routes") -}}
+{{- if .Values.helmTest.enabled }}{{- $users = append $users "doctor" }}{{- end -}}
+{{ toJson $users }}
+{{- end }}
+
+{{/* One user of NATS: its name and what it may say and hear */}}
+{{- define "manta.nats.user" -}}
+{
+  user: {{ .name }}
+  password: $NATS_{{ .name | upper | replace "-" "_" }}_PASSWORD
+  permissions: {
+    publish: {allow: {{ toRawJson .nats.publish }}}
+    subscribe: {allow: {{ toRawJson .nats.subscribe }}}
+    {{- if .nats.answers }}
+    allow_responses: true
+    {{- end }}
+  }
+}
+{{- end }}
+
 {{- define "manta.nats.urls" -}}
 {{- $name := include "manta.nats.name" .root -}}
 {{- $service := .service -}}
@@ -62,18 +111,10 @@ cluster {
 authorization {
   users: [
     {{- range $service, $_ := .Values.services }}
-    {{- $nats := (get $rights $service).nats }}
-    {
-      user: {{ $service }}
-      password: $NATS_{{ $service | upper | replace "-" "_" }}_PASSWORD
-      permissions: {
-        publish: {allow: {{ toRawJson $nats.publish }}}
-        subscribe: {allow: {{ toRawJson $nats.subscribe }}}
-        {{- if $nats.answers }}
-        allow_responses: true
-        {{- end }}
-      }
-    }
+    {{- include "manta.nats.user" (dict "name" $service "nats" (get $rights $service).nats) | nindent 4 }}
+    {{- end }}
+    {{- if .Values.helmTest.enabled }}
+    {{- include "manta.nats.user" (dict "name" "doctor" "nats" (.Files.Get "files/doctor.yaml" | fromYaml).nats) | nindent 4 }}
     {{- end }}
   ]
 }

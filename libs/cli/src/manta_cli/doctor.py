@@ -5,11 +5,14 @@ import os
 import pathlib
 from collections.abc import AsyncIterator
 from importlib.metadata import version
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-from manta_cli import cells
+from manta_cli import access, cells, findings
+from manta_cli.access import may
+from manta_cli.findings import Finding
+from manta_cli.migration import command as migration
 from manta_cli.rights import all_rights
 from manta_cli.session import Session, add_cluster, add_output
 from manta_common.bus.nats_bus import open_bus
@@ -18,31 +21,13 @@ from manta_common.errors import MantaError, NotFound
 from manta_common.keys import Key
 from manta_common.kinds import CRD, RAYCLUSTER, SERVICE, Kind
 from manta_common.kube.protocol import Scope
-from manta_common.rights import Right
 
 NATS_SECONDS: Final = 5.0  # a person waits for this
 OLDEST: Final = (1, 30)  # below that ValidatingAdmissionPolicy, which deploy/admission uses, is not there for good
-REVIEW: Final = Kind(
-    "selfsubjectaccessreview",
-    "SelfSubjectAccessReview",
-    "selfsubjectaccessreviews",
-    "authorization.k8s.io",
-    namespaced=False,
-)
 DEPLOYMENT: Final = Kind("deployment", "Deployment", "deployments", "apps")
-KUBERAY: Final = "app.kubernetes.io/name=kuberay-operator"
+KUBERAY: Final = "app.kubernetes.io/name in (kuberay-operator,kuberay)"  # helm's, and kustomize's
 CRDS: Final = ("rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io", "raycronjobs.ray.io")
 DASHBOARDS: Final = 10  # as many are asked
-State = Literal["ok", "warn", "fail", "skip"]
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at, and what to do about it."""
-
-    check: str
-    state: State
-    found: str
-    do: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,30 +36,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--service", metavar="NAME", action="append", default=[], help="look at the rights of these only"
     )
+    access.add_arguments(parser)
     add_output(parser, "table", "json", "yaml")
+    migration.add_arguments(parser)
     add_cluster(parser)
 
 
 async def doctor(session: Session) -> int:
     """Look at everything; 1 when something must be changed."""
-    findings = list[Finding]()
+    migration.check(session.options)
+    if session.options.migrate:
+        return await migration.migrate(session)
+    seen = list[Finding]()
     for check in (_api, _rights, _definitions, _nats, _others, _dashboards):
         async for finding in check(session):
-            findings.append(finding)
+            seen.append(finding)
             if session.options.output == "table":
-                _say(session, finding)
-        if findings[0].state == "fail":
+                findings.say(session.console, finding)
+        if seen[0].state == "fail":
             break
     if session.options.output != "table":
-        session.console.document(msgspec.to_builtins(findings), session.options.output)
-    return 1 if any(finding.state == "fail" for finding in findings) else 0
-
-
-def _say(session: Session, finding: Finding) -> None:
-    word = session.console.painted(finding.state.ljust(4))
-    session.console.say(f"{word}  {finding.check}: {finding.found}")
-    if finding.do:
-        session.console.say(f"      -> {finding.do}")
+        session.console.document(msgspec.to_builtins(seen), session.options.output)
+    return findings.code(seen)
 
 
 async def _api(session: Session) -> AsyncIterator[Finding]:
@@ -92,28 +75,19 @@ async def _api(session: Session) -> AsyncIterator[Finding]:
 
 
 async def _rights(session: Session) -> AsyncIterator[Finding]:
-    """Whether this user may do what each service must; run it as the service to look at its own rights."""
+    """Whether this user, or each service's account, may do what the service must."""
     chosen = session.options.service
     for rights in all_rights():
         if chosen and rights.service not in chosen:
             continue
         needed = [(one, verb) for one in rights.kubernetes if one.when == "always" for verb in one.verbs]
-        missing = [f"{verb} {one.resource}" for one, verb in needed if not await _may(session, one, verb)]
-        name = f"rights of {rights.service}"
+        service, name = rights.service, f"rights of {rights.service}"
+        missing = [f"{verb} {one.resource}" for one, verb in needed if not await may(session, service, one, verb)]
         if missing:
-            do = "install the chart, whose roles give them, or ask for them; run this as the service's account"
+            do = "install the chart, whose roles give them, or ask for them; --accounts looks at an installation"
             yield Finding(check=name, state="fail", found=f"not allowed: {', '.join(missing)}", do=do)
         else:
             yield Finding(check=name, state="ok", found=f"all {len(needed)} that it needs")
-
-
-async def _may(session: Session, right: Right, verb: str) -> bool:
-    asked = {"group": right.kind.group, "resource": right.kind.plural, "subresource": right.part, "verb": verb}
-    if session.options.namespace and right.kind.namespaced:
-        asked["namespace"] = session.options.namespace
-    body = {"apiVersion": REVIEW.api_version, "kind": REVIEW.kind, "spec": {"resourceAttributes": asked}}
-    answer = await session.kube.create(REVIEW, "", body, dict)
-    return bool(answer.get("status", {}).get("allowed"))
 
 
 async def _definitions(session: Session) -> AsyncIterator[Finding]:

@@ -1,4 +1,4 @@
-"""The rights of every service as the chart needs them: `python -m manta_cli.rights FILE`."""
+"""What the chart must know of the services, their rights and the gates: `python -m manta_cli.rights FOLDER`."""
 
 import importlib
 import importlib.util
@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from manta_common.bus.rights import subjects
+from manta_common.api.gates import defaults
+from manta_common.bus.rights import looker, subjects
+from manta_common.bus.settings import client_name
 from manta_common.rights import Rights, rules
 from manta_common.settings.names import SERVICES
 
-_MADE = "# Made by `make chart` from the services' own declarations (rights.py); do not edit.\n"
+_MADE = "# Made by `make chart` from {}; do not edit.\n"
 
 
 def all_rights() -> list[Rights]:
@@ -32,14 +34,23 @@ def document() -> dict[str, Any]:
     }
 
 
-def text() -> str:
-    """The file of the chart."""
-    return _MADE + yaml.safe_dump(document(), sort_keys=False, width=120)
+def files() -> dict[str, str]:
+    """The files of the chart, by name."""
+    known = {
+        "rights.yaml": ("the services' own declarations (rights.py)", document()),
+        "doctor.yaml": ("what `manta doctor` looks at", {"nats": msgspec.to_builtins(looker(client_name("cli")))}),
+        "gates.yaml": ("the defaults of the feature gates", defaults()),
+    }
+    return {
+        name: _MADE.format(source) + yaml.safe_dump(made, sort_keys=False, width=120)
+        for name, (source, made) in known.items()
+    }
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the file."""
-    pathlib.Path(*arguments).write_text(text(), encoding="utf-8")
+    """Write the files."""
+    for name, text in files().items():
+        pathlib.Path(*arguments, name).write_text(text, encoding="utf-8")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from manta_common.dashboard.calls import SERVICE as CALLS
 from manta_common.kinds import GATEWAY, HTTPROUTE, POD, RAYCLUSTER, RAYSERVICE, SERVICE
-from manta_common.rights import OWNER, BusRights, Rights, events, right
+from manta_common.rights import NAME_TAKEN, OWNER, BusRights, Rights, events, right
 from manta_serve_reconciler.reconcile import ServeService
 
 RIGHTS = Rights(
@@ -11,8 +11,9 @@ RIGHTS = Rights(
         right(RAYSERVICE, "get list patch"),
         right(RAYSERVICE, "patch", part="status"),
         right(RAYSERVICE, "update", part="finalizers", why=OWNER),
-        right(RAYCLUSTER, "create delete get list patch"),
-        right(SERVICE, "create delete get list patch"),
+        right(RAYCLUSTER, "create delete list patch"),
+        right(SERVICE, "create delete list patch"),
+        *(right(kind, "get", why=NAME_TAKEN) for kind in (RAYCLUSTER, SERVICE)),
         right(POD, "patch"),
         right(RAYCLUSTER, "update", part="finalizers", when="incrementalUpgrade", why=OWNER),
         right(GATEWAY, "create delete get patch", when="incrementalUpgrade"),

@@ -21,6 +21,15 @@ class Subjects(msgspec.Struct, frozen=True):
     answers: bool  # also to whom it was asked by
 
 
+def looker(name: str) -> Subjects:
+    """The subjects of somebody who only looks whether all is there."""
+    return Subjects(
+        publish=[f"$JS.API.STREAM.INFO.{stream}" for stream in _STREAMS],
+        subscribe=[f"{inbox_prefix(name)}.>"],
+        answers=False,
+    )
+
+
 def subjects(rights: Rights) -> Subjects:
     """The subjects of a service."""
     api = [f"$JS.API.{path.format(stream)}" for path in (*_STREAM_CALLS, *_READER_CALLS) for stream in _STREAMS]
