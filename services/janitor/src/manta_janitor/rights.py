@@ -7,6 +7,8 @@ from manta_janitor.history import HistoryService
 from manta_janitor.jobs import EndingService
 from manta_janitor.orphans import OrphanService
 
+_LEFT = "asked only where the garbage collector has left what names a RayService that is gone"
+
 RIGHTS = Rights(
     service="janitor",
     kubernetes=(
@@ -19,7 +21,8 @@ RIGHTS = Rights(
         right(JOB, "create list"),
         right(JOB, "get", why=NAME_TAKEN),
         right(SECRET, "get", when="redisByJanitor"),
-        *(right(kind, "get", when="orphans") for kind in (POD, SERVICE, RAYSERVICE, RAYCLUSTER)),
+        *(right(kind, "get", when="orphans") for kind in (POD, SERVICE, RAYCLUSTER)),
+        right(RAYSERVICE, "get", when="orphans", why=_LEFT),
         *events(),
     ),
     planes=(EndingService.name, FadingService.name, HistoryService.name, OrphanService.name),
