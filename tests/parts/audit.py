@@ -14,6 +14,7 @@ POLICY = {
         {"level": "None"},
     ],
 }
+CREATED = 201
 Use = tuple[str, str, str]  # verb, group, resource with its part
 
 
@@ -25,6 +26,19 @@ def used(log: pathlib.Path, namespace: str, account: str) -> set[Use]:
 def forbidden(log: pathlib.Path, namespace: str, account: str) -> set[Use]:
     """What an account was refused for want of a right."""
     return {use for use, allowed in _uses(log, f"system:serviceaccount:{namespace}:{account}") if not allowed}
+
+
+def created(log: pathlib.Path, namespace: str, resource: str) -> list[str]:
+    """The names of what service accounts created in a namespace, as often as they did."""
+    found = []
+    for line in log.read_text().splitlines():
+        if '"verb":"create"' not in line or f'"resource":"{resource}"' not in line:
+            continue
+        event = json.loads(line)
+        place, code = event["objectRef"], event["responseStatus"]["code"]
+        if code == CREATED and place["namespace"] == namespace and "subresource" not in place:
+            found.append(place["name"])
+    return found
 
 
 def _uses(log: pathlib.Path, user: str) -> Iterator[tuple[Use, bool]]:
