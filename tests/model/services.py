@@ -1,15 +1,18 @@
 """RayServices in a world: all services that run them, Serve and its proxies, and what must be true at any moment."""
 
 from collections import Counter
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from manta_common.kinds import RAYCLUSTER, RAYSERVICE
+from manta_common.api.labels import ENDPOINT_SLICE_SERVICE, HEAD, NODE_TYPE
+from manta_common.kinds import POD, RAYCLUSTER, RAYSERVICE
 from manta_common.kube.events import Recorder
 from manta_common.plane import Shape
 from manta_dashboard_gateway.gateway import Gateway, Setup
 from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.endpoints import EndpointSlices
 from manta_embedded.sim.service import Seat
+from manta_embedded.sim.simulate import simulate
 from manta_embedded.sim.world import World
 from manta_embedded.store.changes import Event
 from manta_embedded.store.objects import Obj
@@ -23,6 +26,7 @@ from tests.model.seats import NearTransport, Seated
 ONE = "applications:\n- name: one\n  import_path: a.b:app\n  route_prefix: /one\n"
 TWO = f"{ONE}- name: two\n  import_path: a.c:app\n  route_prefix: /two\n"
 HEALTH = "/-/healthz"
+RECONCILER = "serve-1"  # the first of them
 
 
 class Process(Seated):
@@ -48,7 +52,6 @@ class Scene:
         for number in range(1, replicas + 1):
             world.start(f"serve-{number}", lambda seat: Process(seat, settings or ServeSettings()))
         world.always(self._complaint)
-        self._pending: dict[str, str] = {}
 
     def make(self, name: str = "s", annotations: dict[str, str] | None = None, **spec: Any) -> None:
         """A RayService whose cluster has a head and one worker."""
@@ -124,8 +127,17 @@ class Scene:
         if event.storage == ("discovery.k8s.io", "endpointslices"):
             return self._unserved(event)
         if event.storage == ("ray.io", "rayclusters"):
-            return self._deleted(event)
+            return self._unnamed(event) if event.type == "ADDED" else self._deleted(event)
         return None
+
+    def _unnamed(self, event: Event) -> str | None:
+        """What must never be: a cluster beside the one that the status calls pending, so that there would be two."""
+        meta = event.new["metadata"]
+        owner = meta.get("labels", {}).get("ray.io/originated-from-cr-name", "")
+        wanted = self.pending(owner)
+        return (
+            f"cluster {meta['name']} is made, but {wanted or 'nothing'} is pending" if meta["name"] != wanted else None
+        )
 
     def _deleted(self, event: Event) -> str | None:
         """What must never be: a cluster that goes while it serves, unless a user or a suspension wants it."""
@@ -142,12 +154,43 @@ class Scene:
     def _unserved(self, event: Event) -> str | None:
         """What must never be: no endpoint behind a serve Service that had one, while nothing was made to fail."""
         is_serve = "ray.io/serve" in event.new["metadata"].get("labels", {}) and event.type == "MODIFIED"
-        if not is_serve or self.excused or _ready(event.new) or not _ready(event.old or {}):
+        had = ready(event.old or {}) and not self._is_retired(event.new)
+        if not is_serve or self.excused or ready(event.new) or not had:
             return None
         return f"nobody answers behind {event.new['metadata']['name']}"
+
+    def _is_retired(self, slice_: Obj) -> bool:
+        """Whether it leads to a cluster that was replaced, which goes with its pods."""
+        of = slice_["metadata"].get("labels", {}).get(ENDPOINT_SLICE_SERVICE, "").removesuffix("-serve-svc")
+        names = [service["metadata"]["name"] for service in self.world.objects(RAYSERVICE)]
+        return of not in (*names, *map(self.active, names))
 
     excused = False  # the scenario itself takes clusters or endpoints away
 
 
-def _ready(slice_: Obj) -> int:
+Arm = Callable[[], None]
+
+
+def crashes(scenario: Callable[[World, Arm], Coroutine[Any, Any, None]], *, write: int, applied: bool) -> bool:
+    """Play a scenario with a crash at the n-th write from when it arms it; False when there was no such write."""
+
+    async def played(world: World) -> None:
+        await scenario(world, lambda: world.service(RECONCILER).crash_at(write=write, applied=applied))
+
+    return simulate(played, seed=write).service(RECONCILER).lives > 1
+
+
+def ready(slice_: Obj) -> int:
+    """How many pods of an EndpointSlice answer."""
     return sum(1 for each in slice_.get("endpoints") or () if each["conditions"]["ready"])
+
+
+def is_of(slice_: Obj, service: str) -> bool:
+    """Whether an EndpointSlice belongs to a Service."""
+    return bool(slice_["metadata"].get("labels", {}).get(ENDPOINT_SLICE_SERVICE) == service)
+
+
+def lose_head(world: World, cluster: str) -> None:
+    """The head pod of a cluster goes away."""
+    [head] = [pod for pod in clusters.pods(world, cluster) if pod["metadata"]["labels"][NODE_TYPE] == HEAD]
+    world.delete(POD, head["metadata"]["name"])

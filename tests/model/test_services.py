@@ -10,11 +10,12 @@ from manta_embedded.sim.simulate import explore, simulate
 from manta_embedded.sim.storms import storm
 from manta_embedded.sim.world import World
 from tests.model.clusters import pods
-from tests.model.services import TWO, Scene
+from tests.model.services import TWO, Arm, Scene, crashes, lose_head
 
 SEEDS = 5
-MOST_WRITES = 9  # of the serve-reconciler from a new RayService to one that serves
-MOST_UPGRADE_WRITES = 6
+# Writes of the serve-reconciler, events included:
+BEGINNING_WRITES = 13  # from a new RayService to one that serves
+UPGRADE_WRITES = 14
 
 
 def test_a_service_becomes_ready_and_then_costs_nothing() -> None:
@@ -33,37 +34,47 @@ def test_a_service_becomes_ready_and_then_costs_nothing() -> None:
     simulate(scenario)
 
 
+async def beginning(world: World, arm: Arm) -> None:
+    scene = Scene(world)
+    arm()
+    scene.make()
+    await scene.reach_ready()
+    await world.sleep(90)
+    assert scene.clusters() == {scene.active()}
+    assert not world.repeats
+
+
 @pytest.mark.parametrize("applied", [True, False], ids=["after", "before"])
-@pytest.mark.parametrize("write", range(1, MOST_WRITES + 1))
+@pytest.mark.parametrize("write", range(1, BEGINNING_WRITES + 1))
 def test_a_crash_at_any_write_of_the_beginning_leaves_no_trace(write: int, applied: bool) -> None:
-    async def scenario(world: World) -> None:
-        scene = Scene(world)
-        world.service("serve-1").crash_at(write=write, applied=applied)
-        scene.make()
-        await scene.reach_ready()
-        await world.sleep(90)
-        assert scene.clusters() == {scene.active()}
-        assert not world.repeats
+    crashes(beginning, write=write, applied=applied)
 
-    simulate(scenario, seed=write)
+
+def test_no_write_of_the_beginning_was_left_out() -> None:
+    assert not crashes(beginning, write=BEGINNING_WRITES + 1, applied=True)
+
+
+async def upgrade(world: World, arm: Arm) -> None:
+    scene = Scene(world)
+    scene.make(rayClusterDeletionDelaySeconds=5)
+    await scene.reach_ready()
+    first = scene.active()
+    arm()
+    scene.upgrade("2.57.0")
+    await world.until("another cluster serves", lambda: scene.active() != first and scene.is_ready())
+    await world.sleep(40)
+    assert scene.clusters() == {scene.active()}
+    assert not world.repeats
 
 
 @pytest.mark.parametrize("applied", [True, False], ids=["after", "before"])
-@pytest.mark.parametrize("write", range(1, MOST_UPGRADE_WRITES + 1))
+@pytest.mark.parametrize("write", range(1, UPGRADE_WRITES + 1))
 def test_a_crash_at_any_write_of_an_upgrade_loses_no_request(write: int, applied: bool) -> None:
-    async def scenario(world: World) -> None:
-        scene = Scene(world)
-        scene.make(rayClusterDeletionDelaySeconds=5)
-        await scene.reach_ready()
-        first = scene.active()
-        world.service("serve-1").crash_at(write=write, applied=applied)
-        scene.upgrade("2.57.0")
-        await world.until("another cluster serves", lambda: scene.active() != first and scene.is_ready())
-        await world.sleep(40)
-        assert scene.clusters() == {scene.active()}
-        assert not world.repeats
+    crashes(upgrade, write=write, applied=applied)
 
-    simulate(scenario, seed=write)
+
+def test_no_write_of_an_upgrade_was_left_out() -> None:
+    assert not crashes(upgrade, write=UPGRADE_WRITES + 1, applied=True)
 
 
 def test_a_changed_configuration_reaches_serve_within_a_second_and_needs_no_cluster() -> None:
@@ -105,8 +116,7 @@ def test_a_head_that_lost_its_state_is_told_again() -> None:
         await scene.reach_ready()
         scene.excused = True
         cluster = scene.active()
-        [head] = [pod for pod in pods(world, cluster) if pod["metadata"]["labels"]["ray.io/node-type"] == "head"]
-        world.delete(POD, head["metadata"]["name"])
+        lose_head(world, cluster)
         await world.until("serve is told again", lambda: scene.puts[cluster] == 2)
         await scene.reach_ready()
         assert scene.active() == cluster

@@ -91,7 +91,8 @@ def _step_by_step(observed: Observed, settings: ServeSettings, now: datetime) ->
         step,
         phases=(*step.phases, *moves.phases),
         told=(*step.told, *told),
-        then=(coming, moves.then, tuple(_scaled(observed, moves.status, each) for each in submissions)),
+        # The Gateway last: whoever has not installed its API, or has no right to it, is served all the same.
+        then=(coming, tuple(_scaled(observed, moves.status, each) for each in submissions), moves.then),
         due=(*step.due, *([moves.due] if moves.due else ())),
     )
 

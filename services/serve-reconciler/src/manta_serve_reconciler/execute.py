@@ -184,7 +184,8 @@ class Errand:
             await self._hands.writes.create_object(self._item, kind, action.manifest)
             return
         key = Key(self._item.key.namespace, action.manifest["metadata"]["name"])
-        patch = MergePatch({"metadata": {"resourceVersion": action.version}, "spec": action.manifest["spec"]})
+        # All of it: what somebody else has put beside our fields would make it differ for ever.
+        patch = guarded(action.version, [{"op": "replace", "path": "/spec", "value": action.manifest["spec"]}])
         await self._hands.writes.patch_object(self._item, kind, key, patch=patch)
 
     async def _label(self, action: LabelHead) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from manta_common.api import labels, names
 from manta_common.dashboard.client import Dashboards
-from manta_common.errors import NotFound
+from manta_common.errors import NotFound, Refused
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.kinds import GATEWAY, HTTPROUTE, RAYCLUSTER, RAYSERVICE, SERVICE, Kind
@@ -110,9 +110,10 @@ class ServeService:
         return Routing(gateway=found[0], route=found[1])
 
     async def _ask(self, kind: Kind, key: Key) -> dict[str, Any] | None:
+        """What is there; one that may not be read counts as missing: the attempt to make it tells what is wrong."""
         try:
             return await self._kube.get(kind, key, dict)
-        except NotFound:
+        except (NotFound, Refused):
             return None
 
     def _observe(self, view: View, item: Item, routing: Routing) -> Observed | None:

@@ -8,6 +8,7 @@ import msgspec
 from manta_common.api import labels, names
 from manta_common.api.rayservice import RayServiceStatus, RayServiceStatuses
 from manta_common.deeds import Tell
+from manta_common.keys import Key
 from manta_common.ray.cluster import Unbuildable
 from manta_serve_reconciler import conditions, manifests, reasons
 from manta_serve_reconciler.actions import Action, CreateService, MoveService, PutObject, Submit
@@ -17,8 +18,10 @@ from manta_serve_reconciler.policies import causes, goals, routes, timeouts, tra
 from manta_serve_reconciler.policies.applications import PATIENCE, Served
 from manta_serve_reconciler.policies.traffic import Pace, Shares
 
-# Neither Gateways nor routes are watched: while traffic moves they are looked at as often as KubeRay does.
+# Neither Gateways nor routes are watched: while traffic moves they are looked at as often as KubeRay does, else seldom,
+# for somebody may have changed or deleted them.
 LOOK: Final = timedelta(seconds=2)
+LOOK_SELDOM: Final = timedelta(seconds=60)
 
 
 class Moves(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +82,7 @@ def moves(observed: Observed, *, active: Served, pending: Served, now: datetime)
     if observed.active.cluster is None and observed.active.name:
         return _inherited(observed, pending, services, now)
     head, target = _head(observed, active=active, pending=pending)
-    weights = _weights(observed, shares, pace, now, ready=_can_take(observed.pending, pending))
+    weights = _weights(observed, shares, pace, now, ready=_can_take(observed, pending))
     route = _route(observed, weights)
     if target and observed.active.cluster is not None and observed.gateway is not None:
         shares = _routed(observed, shares, weights, now)
@@ -92,7 +95,7 @@ def moves(observed: Observed, *, active: Served, pending: Served, now: datetime)
         phases=(submissions, services, route, head),
         then=_gateway(observed),
         promotes=bool(target) and _promotes(observed, shares, rolling_back=rolling_back),
-        due=now + LOOK if busy or observed.gateway is None or observed.route is None else None,
+        due=now + (LOOK if busy or observed.gateway is None or observed.route is None else LOOK_SELDOM),
     )
 
 
@@ -160,9 +163,8 @@ def _capacities(observed: Observed, pace: Pace, now: datetime) -> tuple[Shares, 
     """Both clusters' parts after their turns, the one to come first, and what Serve is told of it."""
     shares = Shares(active=observed.status.active_service_status, pending=observed.status.pending_service_status)
     told: list[Action] = []
-    ready = routes.is_gateway_ready(observed.gateway) and routes.is_route_ready(
-        observed.route, names.gateway(observed.name)
-    )
+    gateway = Key(observed.service.metadata.namespace, names.gateway(observed.name))
+    ready = routes.is_gateway_ready(observed.gateway) and routes.is_route_ready(observed.route, gateway)
     if not is_upgrading(observed) or not ready or not (observed.active.name and observed.pending.name):
         return shares, ()
     for side in (observed.pending, observed.active):
@@ -191,11 +193,12 @@ def _weights(observed: Observed, shares: Shares, pace: Pace, now: datetime, *, r
     return alone if observed.pending.cluster is None else traffic.weights(shares, pace, now, ready=ready)
 
 
-def _can_take(side: Side, served: Served) -> bool:
-    """Whether a cluster really runs with the capacity that it was given, so that traffic may follow."""
+def _can_take(observed: Observed, served: Served) -> bool:
+    """Whether the new cluster runs with the capacity it was given, and has endpoints, so that traffic may follow."""
+    side = observed.pending
     report = side.answer
     is_scaled = report is not None and report.target_capacity in {None, side.status.target_capacity}
-    return served.ready and is_scaled and side.servers > 0
+    return served.ready and is_scaled and observed.endpoints.get(names.serve_service(side.name), 0) > 0
 
 
 def _cluster_services(observed: Observed) -> tuple[Action, ...]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from manta_common.api import containers, names
 from manta_common.api.rayservice import RayService
+from manta_common.keys import Key
 from manta_common.kinds import GATEWAY, HTTPROUTE
 from manta_common.ray.cluster import controller_reference, head_container
 from manta_serve_reconciler.observed import Side
@@ -56,14 +57,18 @@ def is_gateway_ready(found: Object | None) -> bool:
     return found is not None and _hold(_status(found).get("conditions"), "Accepted", "Programmed")
 
 
-def is_route_ready(found: Object | None, gateway_name: str) -> bool:
-    """Whether the Gateway's controller has taken the route up."""
+def is_route_ready(found: Object | None, of: Key) -> bool:
+    """Whether the controller of this Gateway has taken the route up."""
     parents = (_status(found).get("parents") or ()) if found else ()
     return any(
-        each.get("parentRef", {}).get("name") == gateway_name
-        and _hold(each.get("conditions"), "Accepted", "ResolvedRefs")
+        _is_parent(each.get("parentRef") or {}, of) and _hold(each.get("conditions"), "Accepted", "ResolvedRefs")
         for each in parents
     )
+
+
+def _is_parent(reference: Object, gateway: Key) -> bool:
+    """Whether a reference means a Gateway; without a namespace it means the one of its own."""
+    return reference.get("name") == gateway.name and reference.get("namespace", gateway.namespace) == gateway.namespace
 
 
 def _made(service: RayService, version: str, kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
