@@ -8,6 +8,7 @@ import sys
 import tempfile
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 
 from tests.parts import keeper
 from tests.parts.ports import free_ports
@@ -36,7 +37,14 @@ PORT_VARIABLES = ("AUTOSCALER_METRIC_PORT", "DASHBOARD_METRIC_PORT")  # without 
 class LocalRay:
     """A Ray head node that runs jobs, with a token if given; `stop` leaves none of its processes and files."""
 
-    def __init__(self, folder: pathlib.Path, token: str = "", further: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        token: str = "",
+        further: dict[str, str] | None = None,
+        *,
+        options: Sequence[str] = OPTIONS,
+    ) -> None:
         ports = dict(zip(PORT_OPTIONS + PORT_VARIABLES, free_ports(len(PORT_OPTIONS + PORT_VARIABLES)), strict=True))
         self.origin = f"ray {_version()} on this machine"
         self.dashboard_url = f"http://127.0.0.1:{ports['--dashboard-port']}"
@@ -45,15 +53,22 @@ class LocalRay:
         self.token = token or None
         self._folder = folder
         environment = _environment(ports) | (_token_environment(token) if token else {}) | (further or {})
-        self._process = Process("ray", _command(folder, ports), folder / "log", environment=environment)
+        self._process = Process("ray", _command(folder, ports, options), folder / "log", environment=environment)
 
     @classmethod
-    def start(cls, parent: pathlib.Path, token: str = "", further: dict[str, str] | None = None) -> "LocalRay":
+    def start(
+        cls,
+        parent: pathlib.Path,
+        token: str = "",
+        further: dict[str, str] | None = None,
+        *,
+        options: Sequence[str] = OPTIONS,
+    ) -> "LocalRay":
         """Start a head, with `further` variables, and wait until its dashboard answers and takes jobs."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="ray-", dir=parent))
         if len(str(folder)) > LONGEST_FOLDER:
             raise Unavailable(f"{folder} is too long a path for Ray's sockets: set TMPDIR to a shorter folder")
-        ray = cls(folder, token, further)
+        ray = cls(folder, token, further, options=options)
         try:
             ray.up()
         except BaseException:
@@ -101,13 +116,13 @@ def _version() -> str:
         raise Unavailable("Ray is not installed: run `make setup`") from None
 
 
-def _command(folder: pathlib.Path, ports: dict[str, int]) -> list[str]:
+def _command(folder: pathlib.Path, ports: dict[str, int], options: Sequence[str]) -> list[str]:
     ray = pathlib.Path(sys.executable).parent / "ray"
     chosen = [f"{option}={ports[option]}" for option in PORT_OPTIONS]
     place = [f"--temp-dir={folder}", "--node-ip-address=127.0.0.1", "--dashboard-host=127.0.0.1"]
     anywhere = ["--min-worker-port=0", "--max-worker-port=0"]
     quiet = ["--log-style=record", "--log-color=false"]
-    head = [str(ray), "start", "--head", "--block", *place, *chosen, *anywhere, *OPTIONS, *quiet]
+    head = [str(ray), "start", "--head", "--block", *place, *chosen, *anywhere, *options, *quiet]
     return [sys.executable, "-I", keeper.__file__, *head]
 
 
