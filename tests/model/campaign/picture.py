@@ -1,0 +1,117 @@
+"""What a world looks like once it has settled: everything that lasts, without what differs from run to run."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from manta_common.kinds import (
+    GATEWAY,
+    HTTPROUTE,
+    JOB,
+    POD,
+    PVC,
+    RAYCLUSTER,
+    RAYCRONJOB,
+    RAYJOB,
+    RAYSERVICE,
+    ROLE,
+    ROLEBINDING,
+    SECRET,
+    SERVICE,
+    SERVICEACCOUNT,
+    Kind,
+)
+from manta_embedded.sim.world import World
+from manta_embedded.store.changes import Event
+from manta_embedded.store.objects import Obj
+
+KINDS = (RAYCLUSTER, RAYJOB, RAYCRONJOB, RAYSERVICE, POD, SERVICE, JOB, SECRET, SERVICEACCOUNT, ROLE, ROLEBINDING, PVC)
+ROADS = (GATEWAY, HTTPROUTE)
+STATUS = {
+    "raycluster": ("state", "desiredWorkerReplicas", "readyWorkerReplicas", "availableWorkerReplicas"),
+    "rayjob": ("jobDeploymentStatus", "jobStatus", "failed", "succeeded"),
+    "raycronjob": ("lastScheduleTime",),
+    "rayservice": ("numServeEndpoints", "serviceStatus"),
+    "pod": ("phase",),
+    "job": ("succeeded", "failed"),
+}
+Picture = Counter[str]
+
+
+def picture(world: World) -> Picture:
+    """Every lasting object as one line, with how many there are of it."""
+    kinds = [*KINDS, *(kind for kind in ROADS if world.store.registry.at(kind.group, kind.version, kind.plural))]
+    found = [(kind, obj) for kind in kinds for obj in world.objects(kind)]
+    names = Names(found)
+    return Counter(names.plain(_line(kind, obj)) for kind, obj in found)
+
+
+def difference(wanted: Picture, found: Picture) -> str:
+    """Which lines are missing and which are too many, for a person to read."""
+    missing = [f"missing: {line}" for line in wanted - found]
+    return "\n".join([*missing, *(f"too many: {line}" for line in found - wanted)])
+
+
+class Tally:
+    """How many objects of each kind came and went since the beginning, whoever did it."""
+
+    def __init__(self, world: World) -> None:
+        self._kinds = {(kind.group, kind.plural): kind.name for kind in (*KINDS, *ROADS)}
+        self._counts: Picture = Counter()
+        world.store.subscribe(self._note)
+
+    def lines(self) -> Picture:
+        """What was counted, as lines of a picture."""
+        return Counter(f"{count} {what}" for what, count in self._counts.items())
+
+    def _note(self, event: Event) -> None:
+        if event.type != "MODIFIED" and event.storage in self._kinds:
+            self._counts[f"{self._kinds[event.storage]} {event.type.lower()}"] += 1
+
+
+class Names:
+    """Names with a part that chance chose, and what stands for them."""
+
+    def __init__(self, found: list[tuple[Kind, Obj]]) -> None:
+        chosen = {}
+        for kind, obj in found:
+            owner = next(iter(obj["metadata"].get("ownerReferences") or ()), None)
+            if kind is RAYCLUSTER and owner:
+                chosen[obj["metadata"]["name"]] = f"{owner['name']}-CLUSTER"
+            elif kind is RAYJOB and (status := obj.get("status", {})).get("jobId"):
+                chosen[status["jobId"]] = f"{obj['metadata']['name']}-ID"
+        ordered = sorted(chosen, key=len, reverse=True)
+        self._chosen = chosen
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def plain(self, line: str) -> str:
+        """A line with what stands for such names."""
+        return self._pattern.sub(lambda found: self._chosen[found[0]], line) if self._pattern else line
+
+
+def _line(kind: Kind, obj: Obj) -> str:
+    meta = obj["metadata"]
+    lasting: dict[str, Any] = {
+        "name": "" if kind is POD else meta["name"],
+        "labels": _place(obj) if kind is POD else None,
+        "going": "deletionTimestamp" in meta,
+        "finalizers": sorted(meta.get("finalizers") or ()),
+        "spec": obj.get("spec") if kind.group == "ray.io" or kind in ROADS else None,
+        "status": {name: obj.get("status", {}).get(name) for name in STATUS.get(kind.name, ())},
+        "conditions": sorted(_conditions(obj)) if kind.group == "ray.io" else None,
+    }
+    return f"{kind.name} {json.dumps({name: value for name, value in lasting.items() if value}, sort_keys=True)}"
+
+
+def _place(pod: Obj) -> dict[str, str]:
+    wanted = ("ray.io/cluster", "ray.io/node-type", "ray.io/group", "ray.io/replica-host-index", "ray.io/serve")
+    labels = pod["metadata"].get("labels") or {}
+    return {name: labels[name] for name in wanted if name in labels}
+
+
+def _conditions(obj: Obj) -> Iterator[str]:
+    """Why something is not so depends on what was seen on the way."""
+    for one in obj.get("status", {}).get("conditions") or ():
+        yield f"{one['type']} {one['reason']}" if one["status"] == "True" else f"not {one['type']}"
