@@ -33,13 +33,15 @@ UNAVAILABLE = 69
 # The image's; so that every machine writes the same files.
 MACHINE = {
     "python_version": "3.11",
-    "python_full_version": "3.11.9",
+    "python_full_version": "3.11.2",
     "sys_platform": "linux",
     "platform_system": "Linux",
     "platform_machine": "x86_64",
     "platform_python_implementation": "CPython",
     "implementation_name": "cpython",
 }
+# Needed by some versions of Python only, so perhaps not installed here: licence and summary.
+ELSEWHERE = {"async-timeout": ("Apache-2.0", "Timeout context manager for asyncio programs")}
 SPDX = {
     "Apache 2.0": "Apache-2.0",
     "Apache 2 License": "Apache-2.0",
@@ -49,7 +51,7 @@ SPDX = {
 LICENCES_HEAD = """# Licences
 
 Made by `make licences` from the metadata of the packages; do not edit. Manta itself is under Apache-2.0. These packages
-are shipped with it, in the image and wherever `manta-cli` is installed. Ray and what only the tests need are not.
+are shipped with it, in the image or with `manta-cli`. Ray and what only the tests need are not.
 
 | package | licence | what it is |
 |---|---|---|
@@ -74,12 +76,15 @@ def shipped(root: str = SHIPPED) -> tuple[Package, ...]:
     while left:
         wanted = left.pop()
         extras = wanted.extras or {""}
-        needed = [one for extra in extras for one in _requirements(distribution(wanted.name), extra)]
         name = canonicalize_name(wanted.name)
+        if name in ELSEWHERE:
+            found[name] = Package(name, locked(LOCK.read_text())[name], *ELSEWHERE[name], ())
+            continue
+        needed = [one for extra in extras for one in _requirements(distribution(name), extra)]
         known = found.get(name)
         needs = {canonicalize_name(one.name) for one in needed} | set(known.needs if known else ())
         if known is None or set(known.needs) != needs:
-            found[name] = _package(distribution(wanted.name), tuple(sorted(needs)))
+            found[name] = _package(distribution(name), tuple(sorted(needs)))
             left += needed
     return tuple(found[name] for name in sorted(found) if not name.startswith(OURS))
 

@@ -52,6 +52,11 @@ def test_every_package_that_is_shipped_has_a_licence_and_is_locked() -> None:
     assert not {"pytest", "ray", "mypy"} & {one.name for one in packages}
 
 
+def test_what_is_in_the_image_is_shipped() -> None:
+    image = supply.locked((ROOT / "deploy/image/requirements.lock").read_text())
+    assert image.items() <= {one.name: one.version for one in supply.shipped()}.items()
+
+
 def test_the_sbom_is_the_same_each_time_and_names_everything() -> None:
     text = supply.sbom()
     assert text == supply.sbom()
