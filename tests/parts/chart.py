@@ -105,12 +105,13 @@ class Installed:
         for process in every:
             process.start()
 
-    def upgrade(self, *values: str) -> None:
-        """Upgrade the release, its hooks included, with other values over those it has."""
+    def upgrade(self, version: str, *values: str) -> None:
+        """Upgrade to another version of the chart, packed as it is shipped, with values over those it has."""
+        helm("package", str(CHART), "--version", version, "--destination", str(self.folder))
         flags = [part for value in values for part in ("--set", value)]
         helm(
-            "upgrade", self.fullname, str(CHART), "--namespace", self.namespace, "--reuse-values", "--wait", *flags,
-            kubeconfig=self.plane.kubeconfig,
+            "upgrade", self.fullname, str(self.folder / f"manta-{version}.tgz"), "--namespace", self.namespace,
+            "--reset-then-reuse-values", "--wait", *flags, kubeconfig=self.plane.kubeconfig,
         )  # fmt: skip
 
     def replace(self, service: str, number: int) -> Process:
