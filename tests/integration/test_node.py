@@ -53,6 +53,22 @@ async def test_exit_codes_and_last_words(world: NodeWorld) -> None:
     assert "has no command of its own" in world.state("four")["state"]["waiting"]["message"]
 
 
+async def test_a_process_that_the_kernel_killed_for_want_of_memory(
+    world: NodeWorld, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = tmp_path / "vmstat"
+    counts.write_text("nr_free_pages 1\noom_kill 1\n")
+    monkeypatch.setattr("manta_embedded.node.containers.VMSTAT", counts)
+    world.pod("one", shell("echo $$$$ > /tmp/pid; sleep infinity & wait"), restartPolicy="Never")
+    await world.ready("one")
+    await world.until("it has begun", lambda: [one for one in tmp_path.glob("**/tmp/pid") if one.read_text()])
+    counts.write_text("nr_free_pages 1\noom_kill 2\n")
+    await world.run("one", "bash", "-c", "kill -9 $(cat /tmp/pid)")
+    await world.phase("one", "Failed")
+    ended = world.state("one")["state"]["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (137, "OOMKilled")
+
+
 async def test_files_and_variables(world: NodeWorld) -> None:
     world.create(CONFIGMAP, {"metadata": {"name": "code"}, "data": {"job.py": "print('from a map')\n", "MODE": "fast"}})
     world.create(SECRET, {"metadata": {"name": "key"}, "stringData": {"token": "s3cret"}})
