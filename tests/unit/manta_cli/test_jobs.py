@@ -9,6 +9,7 @@ import yaml
 
 from manta_cli import composing
 from manta_cli.failures import Failed
+from manta_common.errors import Refused
 from manta_common.keys import Key
 from manta_common.kinds import CONFIGMAP, POD, RAYCLUSTER, RAYJOB
 from manta_common.kube.protocol import MergePatch
@@ -37,6 +38,11 @@ def submitter(place: Place, name: str) -> Key:
     key = Key("team", f"{name}-pod")
     place.store.patch(POD, key, MergePatch({"status": STARTED}), USER, subresource="status")
     return key
+
+
+def log_of(cluster: str, job: str) -> str:
+    """Where the API server leads to the log of a job."""
+    return f"/api/v1/namespaces/team/services/{cluster}-head-svc:dashboard/proxy/api/jobs/{job}/logs"
 
 
 def test_a_job_is_watched_to_its_end() -> None:
@@ -113,7 +119,7 @@ def test_without_a_submitter_the_log_is_the_dashboards() -> None:
         with pytest.raises(Failed, match="not been submitted yet"):
             await place.manta("logs", "j")
         place.tell("j", jobDeploymentStatus="Running", rayClusterName="c", jobId="j-1")
-        path = "/api/v1/namespaces/team/services/c-head-svc:dashboard/proxy/api/jobs/j-1/logs"
+        path = log_of("c", "j-1")
         place.kube.answers[path] = b'{"logs": "one\\n"}'
         loop = asyncio.get_running_loop()
         loop.call_later(5, lambda: place.kube.answers.update({path: b'{"logs": "one\\ntwo\\n"}'}))
@@ -136,9 +142,9 @@ def test_the_exit_code_is_the_jobs(tmp_path: pathlib.Path, status: dict[str, Any
     async def scenario(place: Place) -> None:
         script = tmp_path / "my.py"
         script.write_text("print(1)\n")
-        place.kube.logs[Key("team", "mine-pod"), "ray-job-submitter"] = [b"1\n"]
+        place.kube.answers[log_of("c", "mine-1")] = b'{"logs": "1\\n"}'
         loop = asyncio.get_running_loop()
-        loop.call_later(3, lambda: submitter(place, "mine"))
+        loop.call_later(3, lambda: place.tell("mine", rayClusterName="c", jobId="mine-1"))
         loop.call_later(8, lambda: place.tell("mine", **status))
         words = ["submit", "--name", "mine", "--workers", "2", "--", "python", str(script), "--fast"]
         assert await place.manta(*words) == code
@@ -150,6 +156,28 @@ def test_the_exit_code_is_the_jobs(tmp_path: pathlib.Path, status: dict[str, Any
         assert files["metadata"]["ownerReferences"][0]["uid"] == job["metadata"]["uid"]
 
     played(scenario)
+
+
+def test_who_may_not_see_the_log_is_told_and_the_job_goes_on() -> None:
+    async def scenario(place: Place) -> None:
+        place.kube.failures[log_of("c", "mine-1")] = Refused(403, "Forbidden", 'cannot get resource "services/proxy"')
+        loop = asyncio.get_running_loop()
+        loop.call_later(3, lambda: place.tell("mine", rayClusterName="c", jobId="mine-1"))
+        loop.call_later(8, lambda: place.tell("mine", jobDeploymentStatus="Complete", jobStatus="SUCCEEDED"))
+        assert await place.manta("submit", "--name", "mine", "--", "true") == 0
+        assert (
+            'no log: the dashboard of RayJob team/mine does not show its log: cannot get resource "services/proxy"'
+            in (place.err.getvalue())
+        )
+
+    played(scenario)
+
+
+def test_its_cluster_stays_while_its_log_is_read() -> None:
+    spec = composing.rayjob(parsed("submit", "--", "true"), "mine", {})["spec"]
+    assert (spec["shutdownAfterJobFinishes"], spec["ttlSecondsAfterFinished"]) == (True, composing.LOG_SECONDS)
+    kept = composing.rayjob(parsed("submit", "--keep", "--", "true"), "mine", {})["spec"]
+    assert not kept.keys() & {"shutdownAfterJobFinishes", "ttlSecondsAfterFinished"}
 
 
 def test_ctrl_c_leaves_the_job_and_says_so() -> None:
@@ -174,6 +202,7 @@ def test_a_dry_run_prints_what_would_be_made(tmp_path: pathlib.Path) -> None:
         (job,) = yaml.safe_load(place.said)["items"]
         assert job["spec"] == {
             "entrypoint": "python -m x",
+            "submissionMode": "HTTPMode",
             "runtimeEnvYAML": "pip: [requests]\n",
             "clusterSelector": {"ray.io/cluster": "shared"},
         }

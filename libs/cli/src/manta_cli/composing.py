@@ -15,6 +15,7 @@ from manta_common.kinds import CONFIGMAP, RAYJOB
 RAY_VERSION: Final = "2.60.0"
 FOLDER: Final = "/home/ray/files"
 MOST_BYTES: Final = 900_000  # a ConfigMap holds a little more than that
+LOG_SECONDS: Final = 20  # the log is the cluster's: time to read the end of it
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
@@ -51,15 +52,18 @@ def gathered(options: argparse.Namespace) -> dict[str, str]:
 
 
 def rayjob(options: argparse.Namespace, name: str, files: dict[str, str]) -> dict[str, Any]:
-    """The RayJob."""
+    """The RayJob. Manta itself submits it: a pod that does would first start Ray's client three times."""
     words = [_sent(word, files) for word in options.entrypoint]
-    spec: dict[str, Any] = {"entrypoint": shlex.join(words) if len(words) > 1 else words[0]}
+    entrypoint = shlex.join(words) if len(words) > 1 else words[0]
+    spec: dict[str, Any] = {"entrypoint": entrypoint, "submissionMode": "HTTPMode"}
     if options.runtime_env:
         spec["runtimeEnvYAML"] = _runtime_env(options.runtime_env)
     if options.cluster:
         spec["clusterSelector"] = {"ray.io/cluster": options.cluster}
     else:
-        spec |= {"shutdownAfterJobFinishes": not options.keep, "rayClusterSpec": _cluster(options, name, files)}
+        if not options.keep:
+            spec |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": LOG_SECONDS}
+        spec["rayClusterSpec"] = _cluster(options, name, files)
     return {"apiVersion": RAYJOB.api_version, "kind": RAYJOB.kind, "metadata": {"name": name}, "spec": spec}
 
 

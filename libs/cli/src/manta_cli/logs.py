@@ -19,6 +19,9 @@ from manta_common.kube.protocol import Scope
 
 SUBMITTER: Final = "ray-job-submitter"
 POLL_SECONDS: Final = 1.0
+SOON_SECONDS: Final = 0.2  # after something new; then later and later, up to the usual
+SLOWER: Final = 1.2
+FORBIDDEN: Final = 403
 WITH_SUBMITTER: Final = frozenset({"K8sJobMode", ""})
 
 
@@ -104,23 +107,30 @@ def _state(job: Mapping[str, Any]) -> str:
 
 async def _of_dashboard(session: Session, job: Key, *, follow: bool) -> AsyncIterator[bytes]:
     """What the dashboard has more than before, time and again."""
-    printed, reached = 0, False
+    printed, reached, wait_seconds = 0, False, SOON_SECONDS
     while True:
         found = await session.kube.get(RAYJOB, job, dict)
         try:
             text = await _said(session, found)
+            wait_seconds = SOON_SECONDS if len(text) > printed or not reached else wait_seconds
             reached = True
             yield text[printed:].encode()
             printed = max(printed, len(text))
         except (NotFound, Refused, Failed) as error:
-            if not follow:
+            if not follow or _is_forbidden(error):
                 raise Failed(f"the dashboard of RayJob {job} does not show its log: {error}") from error
         except MantaError as error:
             if not follow and not reached:
                 raise Failed(f"the dashboard of RayJob {job} cannot be reached: {error}") from error
         if is_over(found) or not follow:
             return
-        await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(wait_seconds)
+        wait_seconds = min(POLL_SECONDS, wait_seconds * SLOWER) if reached else SOON_SECONDS
+
+
+def _is_forbidden(error: Exception) -> bool:
+    """Whether waiting does not help: the right to `get` `services/proxy` is missing."""
+    return isinstance(error, Refused) and error.code == FORBIDDEN
 
 
 async def _said(session: Session, job: Mapping[str, Any]) -> str:
