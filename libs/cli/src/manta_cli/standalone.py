@@ -34,6 +34,7 @@ from manta_embedded.node.network import Network
 from manta_embedded.node.node import ProcessNode
 from manta_embedded.node.outside import NoNamespaces, Outside, enter
 from manta_embedded.node.proxy import dialer, way_out
+from manta_embedded.node.service_proxy import listen_here
 from manta_embedded.node.settings import Api as Reach
 from manta_embedded.node.settings import NodeSettings
 from manta_embedded.store.kube import EmbeddedKube
@@ -108,7 +109,8 @@ async def _main(ground: Ground, services: Mapping[str, Config], config: Config, 
             out = await stack.enter_async_context(way_out(network.gateway, dialer(ground.outside)))
             node = msgspec.structs.replace(node, proxy=out)
         reach = Reach(host=network.gateway, port=api.port, ca=api.ca.read_text())
-        await stack.enter_async_context(_node(api, kube, msgspec.structs.replace(node, api=reach)))
+        node = msgspec.structs.replace(node, api=reach)
+        await stack.enter_async_context(_node(api, kube, node, ground.outside))
         url = await stack.enter_async_context(embedded_nats(folder / "nats"))
         own = {
             name: msgspec.structs.replace(one, nats_urls=(url,), kubeconfig=str(api.kubeconfig))
@@ -130,13 +132,14 @@ async def _define(kube: Kube) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _node(api: Api, kube: Kube, settings: NodeSettings) -> AsyncIterator[None]:
+async def _node(api: Api, kube: Kube, settings: NodeSettings, outside: Outside | None) -> AsyncIterator[None]:
     """A node that runs pods until the end of the block; then their processes have ended."""
 
     async def bind(key: Key, name: str) -> None:
         api.store.bind(key, name)
 
-    node = ProcessNode(kube, settings, bind, tokens=api.token_for)
+    listen = outside.listen if outside else listen_here
+    node = ProcessNode(kube, settings, bind, tokens=api.token_for, listen=listen)
     api.node = node
     async with asyncio.TaskGroup() as group:
         life = group.create_task(node.live())

@@ -37,6 +37,15 @@ def test_a_service_leads_to_its_ready_pods() -> None:
     assert lines(pods[0], [service(clusterIP="10.96.0.9")], pods) == ["10.0.0.1\ta", f"10.0.0.2\t{NAMES}"]
 
 
+def test_a_service_whose_pods_call_its_port_otherwise_leads_to_its_own_address() -> None:
+    ready = pod("a", "10.0.0.2")
+    same = service(clusterIP="10.96.0.9", ports=[{"port": 8000, "targetPort": 8000}])
+    other = service(clusterIP="10.96.0.9", ports=[{"port": 80, "targetPort": 8000}])
+    headless = service(clusterIP="None", ports=[{"port": 80, "targetPort": 8000}])
+    found = [lines(ready, [one], [ready])[1:] for one in (same, other, headless)]
+    assert found == [[f"10.0.0.2\t{NAMES}"], [f"10.96.0.9\t{NAMES}"], [f"10.0.0.2\t{NAMES}"]]
+
+
 def test_a_head_is_found_before_it_is_ready() -> None:
     pods = [pod("b", "10.0.0.3", ready=False)]
     found = service(clusterIP="None", publishNotReadyAddresses=True)

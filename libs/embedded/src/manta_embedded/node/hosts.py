@@ -28,10 +28,11 @@ def hosts(pod: Obj, address: str, services: Iterable[Obj], pods: Iterable[Obj], 
 
 def addresses(service: Obj, pods: Iterable[Obj]) -> list[str]:
     """The addresses of the pods behind a service, in order."""
-    return [at_path(pod, "status.podIP") for pod in _behind(service, pods)]
+    return [at_path(pod, "status.podIP") for pod in pods_behind(service, pods)]
 
 
-def _behind(service: Obj, pods: Iterable[Obj]) -> Iterator[Obj]:
+def pods_behind(service: Obj, pods: Iterable[Obj]) -> Iterator[Obj]:
+    """The pods to which a service leads now."""
     selector: dict[str, str] = at_path(service, "spec.selector") or {}
     unready_too = bool(at_path(service, "spec.publishNotReadyAddresses"))
     for pod in pods:
@@ -47,11 +48,18 @@ def _service_lines(service: Obj, pods: list[Obj], *, namespace: str, api: str) -
     names = _names(name, own, namespace)
     if (name, own) == ("kubernetes", "default"):
         return [f"{api}\t{names}"] if api else []
-    behind = list(_behind(service, pods))
+    behind, address = list(pods_behind(service, pods)), at_path(service, "spec.clusterIP")
+    if address not in (None, "", "None") and _has_other_ports(service):
+        return [f"{address}\t{names}"]  # only there its ports are what they are called
     lines = [f"{at_path(pod, 'status.podIP')}\t{names}" for pod in behind]
-    if at_path(service, "spec.clusterIP") == "None":
+    if address == "None":
         lines += [line for pod in behind if (line := _host_line(pod, service, namespace))]
     return lines
+
+
+def _has_other_ports(service: Obj) -> bool:
+    ports = at_path(service, "spec.ports") or ()
+    return any(port.get("targetPort") not in (None, 0, port["port"]) for port in ports)
 
 
 def _host_line(pod: Obj, service: Obj, namespace: str) -> str:

@@ -7,6 +7,7 @@ from manta_common.errors import Misconfigured
 from manta_embedded.node.pid1.netlink import Links
 
 LOOPBACK = "127.0.0.1"
+HOST_PREFIX = 32
 
 
 class Network:
@@ -44,6 +45,16 @@ class Network:
         if self.bridge:
             with contextlib.closing(Links()) as links:
                 links.remove(self.bridge)
+
+    def add(self, address: str) -> None:
+        """Have one more address on the bridge, for a service; one that is there already is fine."""
+        with contextlib.closing(Links()) as links, contextlib.suppress(FileExistsError):
+            links.add_address(self.bridge, address, HOST_PREFIX)
+
+    def drop(self, address: str) -> None:
+        """Have it no longer; the bridge may be gone before it."""
+        with contextlib.closing(Links()) as links, contextlib.suppress(OSError):
+            links.remove_address(self.bridge, address, HOST_PREFIX)
 
     def take(self) -> str:
         """A free address for a pod."""

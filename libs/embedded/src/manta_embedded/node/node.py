@@ -21,6 +21,7 @@ from manta_embedded.node.ground import Ground, Tokens
 from manta_embedded.node.logs import read_log
 from manta_embedded.node.network import Network
 from manta_embedded.node.pods import PodRunner
+from manta_embedded.node.service_proxy import Listen, ServiceProxy, listen_here
 from manta_embedded.node.settings import NodeSettings, machine_capacity
 from manta_embedded.sim.pods import unschedulable
 from manta_embedded.store import errors
@@ -39,16 +40,26 @@ def no_tokens(namespace: str, account: str) -> str:
 class ProcessNode:
     """Schedules pods to itself and runs them, against any `Kube`; implements the API's `Node`.
 
-    `bind` puts a pod on a node: `binding.binder` over HTTP, `store.bind` on a store. `live` is to be run once.
+    `bind` puts a pod on a node: `binding.binder` over HTTP, `store.bind` on a store. `listen` opens the node ports of
+    services on this machine. `live` is to be run once.
     """
 
-    def __init__(self, kube: Kube, settings: NodeSettings, bind: Bind, *, tokens: Tokens = no_tokens) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        settings: NodeSettings,
+        bind: Bind,
+        *,
+        tokens: Tokens = no_tokens,
+        listen: Listen = listen_here,
+    ) -> None:
         own = settings.capacity or machine_capacity()
         self.settings = msgspec.structs.replace(settings, capacity=own)
         self._kube, self._bind = kube, bind
         self._recorder = Recorder(kube, settings.name)
         network = Network(settings.bridge, settings.subnet)
         self._ground = Ground(kube, self.settings, recorder=self._recorder, network=network, tokens=tokens)
+        self._proxy = ServiceProxy(network, self._ground.services, self._ground.pods, listen=listen)
         self._runners: dict[str, PodRunner] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._told: dict[Key, str] = {}
@@ -65,6 +76,7 @@ class ProcessNode:
             async with asyncio.TaskGroup() as group:
                 filled = [asyncio.Event(), asyncio.Event()]
                 group.create_task(self._recorder.run())
+                group.create_task(self._proxy.live())
                 group.create_task(follow(self._kube, SERVICE, self._see_service, filled[0]))
                 await filled[0].wait()
                 group.create_task(follow(self._kube, POD, self._see_pod, filled[1]))
@@ -137,6 +149,7 @@ class ProcessNode:
         task.add_done_callback(lambda _: runner.files.remove())
 
     def _refresh_names(self) -> None:
+        self._proxy.refresh()
         for runner in self._runners.values():
             runner.refresh_names()
 

@@ -9,6 +9,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import threading
 
 from manta_common.errors import MantaError
 from manta_embedded.node.pid1 import kernel
@@ -38,6 +39,7 @@ class Outside:
         end.settimeout(ANSWER_SECONDS)
         self._wire = Wire(end)
         self._number = 0
+        self._one_at_a_time = threading.Lock()
 
     def listen(self, host: str, port: int) -> socket.socket:
         """A listening socket on the machine; OSError when the port is taken."""
@@ -48,15 +50,16 @@ class Outside:
         return self._ask("dial", host, port)
 
     def _ask(self, operation: str, host: str, port: int) -> socket.socket:
-        self._number += 1
-        self._wire.send({"op": operation, "id": self._number, "host": host, "port": port})
-        while (received := self._wire.receive()) is not None:
-            for message, files in received:
-                if message["re"] == self._number and files:
-                    return socket.socket(fileno=files[0])
-                if message["re"] == self._number:
-                    raise OSError(message["errno"], message["error"])
-        raise OSError("the process that stayed outside is gone")
+        with self._one_at_a_time:
+            self._number += 1
+            self._wire.send({"op": operation, "id": self._number, "host": host, "port": port})
+            while (received := self._wire.receive()) is not None:
+                for message, files in received:
+                    if message["re"] == self._number and files:
+                        return socket.socket(fileno=files[0])
+                    if message["re"] == self._number:
+                        raise OSError(message["errno"], message["error"])
+            raise OSError("the process that stayed outside is gone")
 
 
 def enter() -> Outside:

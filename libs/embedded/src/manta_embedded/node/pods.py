@@ -136,7 +136,8 @@ class PodRunner:
             address = self._facts.address or ground.network.take()
             ground.network.plug(self.uid, sandbox.pid)
             if spaces.isolated:
-                await sandbox.network(address, ground.network.prefix, "")
+                gateway, beyond = ground.network.gateway, ground.settings.services
+                await sandbox.network(address, ground.network.prefix, gateway=gateway, beyond=beyond)
                 await self._give_memory(sandbox)
         except (OSError, MantaError) as error:
             await sandbox.close()

@@ -81,9 +81,10 @@ class Sandbox:
         """Whether the first process has ended, and with it everything."""
         return self._gone.is_set()
 
-    async def network(self, address: str, prefix: int, gateway: str) -> None:
-        """Give the pod its address."""
-        await self._ask({"op": "network", "address": address, "prefix": prefix, "gateway": gateway})
+    async def network(self, address: str, prefix: int, *, gateway: str, beyond: str) -> None:
+        """Give the pod its address; the network `beyond` is reached by a gateway."""
+        told = {"address": address, "prefix": prefix, "gateway": gateway, "beyond": beyond}
+        await self._ask({"op": "network", **told})
 
     async def memory(self, path: str, size_bytes: int) -> None:
         """Have memory at a folder, seen by the pod's containers only; a size of 0 is the kernel's usual limit."""

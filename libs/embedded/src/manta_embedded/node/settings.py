@@ -32,6 +32,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     name: str = "manta"
     bridge: str = "manta0"  # empty: pods share the machine's network
     subnet: str = "10.244.0.0/16"
+    services: str = "10.96.0.0/14"  # what addresses services have
     spaces: Spaces = Spaces()
     capacity: Mapping[str, str] = {}
     programs: str = ""

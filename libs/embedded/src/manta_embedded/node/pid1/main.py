@@ -150,7 +150,7 @@ class First:
             links.add_address("eth0", message["address"], message["prefix"])
             links.up("eth0")
             if message["gateway"]:
-                links.add_default_route(message["gateway"])
+                links.add_route(message["beyond"], message["gateway"])
         finally:
             links.close()
         return {}

@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 
-NEWLINK, DELLINK, NEWADDR, NEWROUTE = 16, 17, 20, 24
+NEWLINK, DELLINK, NEWADDR, DELADDR, NEWROUTE = 16, 17, 20, 21, 24
 REQUEST, ACK, EXCL, CREATE = 1, 4, 0x200, 0x400
 IFNAME, MASTER, LINKINFO, NET_NS_PID, INFO_KIND, INFO_DATA, VETH_PEER = 3, 10, 18, 19, 1, 2, 1
 IFF_UP = 1
@@ -58,14 +58,18 @@ class Links:
 
     def add_address(self, name: str, address: str, prefix: int) -> None:
         """Give a link an address."""
-        packed = ipaddress.IPv4Address(address).packed
-        header = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(name))
-        self._ask(NEWADDR, CREATE | EXCL, header + _attribute(2, packed) + _attribute(1, packed))
+        self._ask(NEWADDR, CREATE | EXCL, _address(name, address, prefix))
 
-    def add_default_route(self, gateway: str) -> None:
-        """Send what is for others to a gateway."""
-        header = struct.pack("=BBBBBBBBI", socket.AF_INET, 0, 0, 0, 254, 3, 0, 1, 0)
-        self._ask(NEWROUTE, CREATE | EXCL, header + _attribute(5, ipaddress.IPv4Address(gateway).packed))
+    def remove_address(self, name: str, address: str, prefix: int) -> None:
+        """Take an address from a link."""
+        self._ask(DELADDR, 0, _address(name, address, prefix))
+
+    def add_route(self, network: str, gateway: str) -> None:
+        """Send what is for a network to a gateway."""
+        to = ipaddress.IPv4Network(network)
+        header = struct.pack("=BBBBBBBBI", socket.AF_INET, to.prefixlen, 0, 0, 254, 3, 0, 1, 0)
+        body = _attribute(1, to.network_address.packed) + _attribute(5, ipaddress.IPv4Address(gateway).packed)
+        self._ask(NEWROUTE, CREATE | EXCL, header + body)
 
     def _link(self, kind: int, flags: int, index: int, attributes: bytes, *, up: bool = False) -> None:
         self._ask(kind, flags, _link_header(index, up=up) + attributes)
@@ -79,6 +83,12 @@ class Links:
         code = struct.unpack_from("=i", answer, 16)[0] if answered == ERROR else 0
         if code:
             raise OSError(-code, f"the network refuses: {os.strerror(-code)}")
+
+
+def _address(name: str, address: str, prefix: int) -> bytes:
+    packed = ipaddress.IPv4Address(address).packed
+    header = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(name))
+    return header + _attribute(2, packed) + _attribute(1, packed)
 
 
 def _link_header(index: int, *, up: bool = False) -> bytes:
