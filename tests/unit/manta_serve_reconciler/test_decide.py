@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from manta_common.api.rayservice import RayServiceStatus, RayServiceStatuses
+from manta_common.api.rayservice import AppStatus, RayServiceStatus, RayServiceStatuses
 from manta_common.deeds import Recheck, Tell
 from manta_common.phases import Phase
 from manta_serve_reconciler.actions import (
@@ -25,7 +25,7 @@ from manta_serve_reconciler.actions import (
 )
 from manta_serve_reconciler.conditions import find
 from manta_serve_reconciler.decide import decide
-from manta_serve_reconciler.observed import Observed, ServeSettings
+from manta_serve_reconciler.observed import Observed, ServeSettings, Submitted
 from tests.unit.manta_serve_reconciler import made
 
 STEADY = RayServiceStatuses(
@@ -118,6 +118,32 @@ def test_a_service_that_serves_needs_nothing() -> None:
     assert decided(msgspec.structs.replace(settled, active=side)) == []
 
 
+@pytest.mark.parametrize(
+    ("endpoints", "ready"),
+    [
+        pytest.param({}, "True", id="their slices have not come yet"),
+        pytest.param({"demo-serve-svc": 0}, "False", id="none is left"),
+        pytest.param({"demo-serve-svc": 1}, "True", id="one is left"),
+    ],
+)
+def test_a_service_is_ready_while_pods_answer_as_far_as_is_known(endpoints: dict[str, int], ready: str) -> None:
+    active = made.side("active", "old", cluster=made.cluster("old"), report=made.report(of="old"))
+    steady = written(
+        made.observed(
+            made.service(status=STEADY), active=active, services=made.services("old"), endpoints={"demo-serve-svc": 2}
+        )
+    )
+    found = made.observed(
+        made.service(status=steady, meta={"generation": 2}),
+        active=msgspec.structs.replace(active, status=steady.active_service_status),
+        services=made.services("old"),
+        endpoints=endpoints,
+    )
+    actions = [action for phase in decided(found) for action in phase if isinstance(action, WriteStatus)]
+    status = actions[0].status if actions else steady
+    assert find(status, "Ready").status == ready  # type: ignore[union-attr]
+
+
 def test_a_changed_cluster_means_another_one_and_the_old_applications_are_let_be() -> None:
     changed = made.service(
         {"rayClusterConfig": {"rayVersion": "2.57.0"}, "serveConfigV2": "x: 1"}, status=STEADY, meta={"generation": 2}
@@ -141,6 +167,16 @@ def test_a_head_is_labelled_by_its_proxy(healthy: bool, label: str, wanted: str)
     said = made.report("DEPLOYING", proxy=made.proxy("new-head", healthy=healthy))
     pending = made.side("pending", "new", cluster=made.cluster("new"), report=said, heads=(made.head("new", label),))
     assert decided(made.observed(pending=pending))[0] == (LabelHead("new-head", "new-head-uid", wanted),)
+
+
+def test_the_generation_does_not_count_as_seen_before_serve_has_reported_what_it_runs() -> None:
+    before = RayServiceStatus(ray_cluster_name="old", application_statuses={"one": AppStatus(status="RUNNING")})
+    changed = made.service({"serveConfigV2": "x: 1"}, status=STEADY, meta={"generation": 2})
+    active = made.side("active", "old", cluster=made.cluster("old"), submitted=Submitted(), status=before)
+    seen = {"services": made.services("old"), "endpoints": {"demo-serve-svc": 2}}
+    status = written(made.observed(changed, active=active, generation=1, **seen))
+    assert status.observed_generation == 1
+    assert status.active_service_status.application_statuses == before.application_statuses
 
 
 def test_a_head_that_is_to_get_no_requests_is_never_labelled_true() -> None:

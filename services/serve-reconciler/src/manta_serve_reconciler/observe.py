@@ -70,7 +70,7 @@ def observe(
         pending=_side(view, item, "pending", status=status.pending_service_status, submitted=submitted),
         clusters=tuple(view.of(CLUSTERS).find("service", item.key)),
         services=services,
-        endpoints={name: _endpoints(view, Key(item.key.namespace, name)) for name in services},
+        endpoints=_endpoints(view, item.key.namespace, services),
         doomed=doomed,
         gateway=routing.gateway,
         route=routing.route,
@@ -107,12 +107,15 @@ def _services(view: View, service: RayService) -> dict[str, Service]:
     return {each.metadata.name: each for each in (*own, *standing) if each}
 
 
-def _endpoints(view: View, service: Key) -> int:
-    """The pods behind a Service that are ready, each counted once."""
-    found = (each for slice_ in view.of(SLICES).find("of", service) for each in slice_.endpoints)
-    return len(
-        {each.target_ref.uid for each in found if each.conditions.ready and each.target_ref and each.target_ref.uid}
-    )
+def _endpoints(view: View, namespace: str, services: Iterable[str]) -> dict[str, int]:
+    """The pods behind each Service that are ready, each counted once; nothing of one whose slices were not seen."""
+    found: dict[str, int] = {}
+    for name in services:
+        slices = list(view.of(SLICES).find("of", Key(namespace, name)))
+        ready = [each.target_ref for slice_ in slices for each in slice_.endpoints if each.conditions.ready]
+        if slices:
+            found[name] = len({target.uid for target in ready if target and target.uid})
+    return found
 
 
 def _is_head(pod: Pod) -> bool:

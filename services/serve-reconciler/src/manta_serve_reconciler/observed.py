@@ -77,7 +77,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """One RayService with everything that belongs to it.
 
     `clusters` bear its labels; `doomed` tells when those that are not needed are to be deleted, by uid; `endpoints` are
-    the pods behind each serve Service; `gateway` and `route` are asked for where traffic moves step by step.
+    the pods behind each serve Service, as far as its slices were seen; `gateway` and `route` are asked for where
+    traffic moves step by step.
     """
 
     service: RayService

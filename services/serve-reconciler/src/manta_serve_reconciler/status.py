@@ -63,7 +63,7 @@ def _compared(status: RayServiceStatuses) -> RayServiceStatuses:
 
 def _generation(observed: Observed, found: Found) -> int:
     """The generation that counts as seen: not before Serve has been told what it says."""
-    is_told = found.active.submit is None and found.pending.submit is None
+    is_told = all(each.submit is None and each.known for each in (found.active, found.pending))
     is_first = not observed.status.conditions
     return observed.service.metadata.generation if is_told or is_first else observed.status.observed_generation
 
@@ -132,6 +132,9 @@ def endpoints(observed: Observed, status: RayServiceStatuses, settings: ServeSet
     is_coming = observed.pending.cluster is not None and bool(status.pending_service_status.ray_cluster_name)
     if observed.is_incremental(settings) and is_coming:
         counted.append(names.serve_service(observed.pending.name))
+    if any(name in observed.services and name not in observed.endpoints for name in counted):
+        # Every Service has a slice, be it an empty one: those of this one have not come yet, as after a restart.
+        return observed.status.num_serve_endpoints
     return sum(observed.endpoints.get(name, 0) for name in counted)
 
 
