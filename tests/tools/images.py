@@ -87,10 +87,10 @@ def ensure(image: str) -> str:
 
 
 @contextlib.contextmanager
-def client() -> Iterator[Any]:
-    """A client of the engine; its errors become ImageFailed."""
+def client(silence_seconds: float = SILENCE_LIMIT_SECONDS) -> Iterator[Any]:
+    """A client of the engine, which may say nothing for so long; its errors become ImageFailed."""
     try:
-        found = docker.from_env(timeout=SILENCE_LIMIT_SECONDS)
+        found = docker.from_env(timeout=silence_seconds)
     except docker.errors.DockerException as error:
         raise ImageFailed(f"no Docker engine answers at {engine.host()}: {error}") from error
     try:

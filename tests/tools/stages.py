@@ -48,6 +48,7 @@ def _run_all(seconds: dict[str, float], stack: contextlib.ExitStack) -> None:
     with _timed("images", seconds):
         if engine.answers(environment.get("DOCKER_HOST")):
             _stage("images", [PYTHON, "tests/tools/images.py"], environment, alone="make images")
+            subprocess.run([PYTHON, "tests/tools/product.py"], cwd=ROOT, env=environment, check=False)  # else: skipped
     with _timed("check", seconds):
         _stage("check", ["make", "--no-print-directory", "lint", "types"], environment, alone="make check")
     with _timed("tests", seconds):

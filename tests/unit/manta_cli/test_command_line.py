@@ -2,6 +2,7 @@
 
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -10,7 +11,7 @@ from manta_cli.cells import duration
 from manta_cli.commands import COMMANDS
 from manta_cli.completion import SHELLS, script
 from manta_cli.console import Console
-from manta_cli.failures import MEANINGS, Failed, told
+from manta_cli.failures import MEANINGS, UNAVAILABLE, Failed, told
 from manta_cli.main import main
 from manta_cli.place import Place
 from manta_cli.reference import text
@@ -143,6 +144,16 @@ def test_a_standalone_manta_that_runs_is_the_cluster(tmp_path: pathlib.Path, mon
     with Place(tmp_path).held():
         assert session.kubeconfig_of(options) == str(config)
         assert session.kubeconfig_of(parsed("get", "pods", "--kubeconfig", "x")) == "x"
+
+
+def test_what_the_image_of_the_services_lacks_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "manta_cli.up", raising=False)
+    monkeypatch.setitem(sys.modules, "manta_embedded.nats", None)
+    monkeypatch.setitem(sys.modules, "manta_embedded", None)
+    assert main(["up"]) == UNAVAILABLE
+    assert "needs the package manta-embedded" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from manta_cli.commands import COMMANDS, parser
 
-INTERRUPTED, MISCONFIGURED = 130, 78  # as in failures, which takes a while to load
+INTERRUPTED, MISCONFIGURED, UNAVAILABLE = 130, 78, 69  # as in failures, which takes a while to load
+NO_EMBEDDED = (
+    "this needs the package manta-embedded (an API, a node and a NATS of its own), which the image of the services does"
+    " not have: install Manta as README says, or use `manta run SERVICE`"
+)
 NO_WINDOWS = "manta runs on Linux, and with one Ray cluster at a time on macOS; on Windows, run it in WSL 2"
 
 
@@ -16,6 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "manta_embedded":
+            raise
+        sys.stderr.write(f"manta: {NO_EMBEDDED}\n")
+        return UNAVAILABLE
 
 
 def _run(arguments: Sequence[str] | None) -> int:
