@@ -53,6 +53,14 @@ def test_a_spec_that_nobody_has_seen_is_told_anew_after_a_restart() -> None:
     assert applications.served(made.observed(pending=pending, generation=0), pending, ServeSettings(), made.NOW).submit
 
 
+def test_what_was_told_by_somebody_before_is_let_be_until_serve_reports_it() -> None:
+    before = {"one": AppStatus(status="RUNNING")}
+    status = RayServiceStatus(ray_cluster_name="old", application_statuses=before)
+    active = made.side("active", "old", cluster=made.cluster("old"), submitted=NEVER, status=status)
+    found = applications.served(made.observed(active=active), active, ServeSettings(), made.NOW)
+    assert (found.applications, found.submit, found.known, found.ready) == (before, None, False, False)
+
+
 def test_serve_is_looked_at_again_when_it_shows_nothing_of_what_it_took() -> None:
     just = Submitted(config=made.CONFIG, at=made.ago(0.5))
     pending = made.side("pending", "new", cluster=made.cluster("new"), submitted=just, report=made.report(""))

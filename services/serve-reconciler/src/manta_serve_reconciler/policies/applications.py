@@ -18,9 +18,11 @@ PATIENCE: Final = timedelta(seconds=5)
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of one cluster's applications; nothing when they were not looked at."""
+    """What is said of one cluster's applications; nothing when they were not looked at, the same as before when they
+    are not known."""
 
     applications: dict[str, AppStatus] = {}
+    known: bool = True
     ready: bool = False
     submit: Submit | None = None
     due: datetime | None = None
@@ -44,6 +46,8 @@ def served(observed: Observed, side: Side, settings: ServeSettings, now: datetim
     """How the applications of one cluster are, and what Serve is to be told."""
     if not side.is_head_ready:
         return NOTHING
+    if _is_to_be_reported(side):
+        return Served(applications=side.status.application_statuses, known=False)
     submit, due = (None, None) if _is_let_be(observed, side, settings) else _submission(observed, side, now)
     if submit and observed.is_incremental(settings):
         submit = msgspec.structs.replace(submit, capacity=side.status.target_capacity)
@@ -69,6 +73,11 @@ def applications(report: ServeReport) -> dict[str, AppStatus]:
         )
         for name, found in report.applications.items()
     }
+
+
+def _is_to_be_reported(side: Side) -> bool:
+    """Whether somebody before us has told Serve what to run: the report that is to come says whether that is wanted."""
+    return side.report is None and side.submitted.at is None and bool(side.status.application_statuses)
 
 
 def _is_let_be(observed: Observed, side: Side, settings: ServeSettings) -> bool:
