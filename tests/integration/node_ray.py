@@ -33,6 +33,14 @@ class RayWorld(NodeWorld):
         super().__init__(served.store, folder, tokens=served.token_for, **settings)
         served.node = self.node
         self.served = served
+        self.http = f"127.0.0.1:{free_port()}"
+        self.operator = self._operator(folder.parent / "manta.log")
+
+    def _operator(self, log: pathlib.Path) -> Process:
+        """Manta's services, as one program beside the node."""
+        command = [MANTA, "up", "--kubeconfig", str(self.served.kubeconfig), "--http", self.http]
+        by_pod = {"MANTA_DASHBOARD_GATEWAY_REACH": "pod"}  # there is no DNS here
+        return Process("manta up", command, log, environment=by_pod)
 
     def cluster(self, name: str, *, workers: int = 1, head: Obj | None = None, **spec: Any) -> None:
         """Create a RayCluster with small pods; `head` are further parameters of the head's Ray."""
@@ -74,11 +82,9 @@ async def ray_world(folder: pathlib.Path) -> AsyncIterator[RayWorld]:
         reach = Reach(host=network.gateway, port=port, ca=api.ca.read_text())
         world = RayWorld(api, folder / "node", bridge=settings.bridge, subnet=settings.subnet, api=reach)
         await world.start()
-        command = [MANTA, "up", "--kubeconfig", str(api.kubeconfig), "--http", f"127.0.0.1:{free_port()}"]
-        operator = Process("manta up", command, folder / "manta.log")
-        operator.start()
+        world.operator.start()
         try:
             yield world
         finally:
-            operator.kill()
+            world.operator.kill()
             await world.stop()
