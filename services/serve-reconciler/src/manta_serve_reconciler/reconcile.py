@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from manta_common.api import labels, names
+from manta_common.api.rayservice import RayService
 from manta_common.dashboard.client import Dashboards
 from manta_common.errors import NotFound, Refused
 from manta_common.feed import Source, View
@@ -96,14 +97,28 @@ class ServeService:
             view_of=self.plane.view_of,
             decide=decided,
             carry_out=carry_out,
-            children=CHILDREN,
+            children=(*CHILDREN, *self._of_clusters(item)),
         ).settle(item)
+
+    def _of_clusters(self, item: Item) -> Iterable[Children[Item]]:
+        """The serve Services that clusters of it have of their own, where traffic moves step by step."""
+        service = self._stepwise(item)
+        status = service.status if service else None
+        sides = (status.active_service_status, status.pending_service_status) if status else ()
+        clusters = [side.ray_cluster_name for side in sides if side.ray_cluster_name]
+        if clusters:
+            keys = [Key(item.key.namespace, names.serve_service(name)) for name in clusters]
+            yield Children(SERVICE, KUBE_SERVICES, lambda _: _labelled(item, *clusters), lambda _, __: keys)
+
+    def _stepwise(self, item: Item) -> RayService | None:
+        """The RayService, if its traffic moves step by step."""
+        view = self.plane.view_of(item)
+        service = view.of(SERVICES).get(item.key) if view else None
+        return service if service and is_incremental(service.spec, self._settings.gates) else None
 
     async def _routing(self, item: Item) -> Routing:
         """The Gateway and the route of a RayService whose traffic moves step by step."""
-        view = self.plane.view_of(item)
-        service = view.of(SERVICES).get(item.key) if view else None
-        if service is None or not is_incremental(service.spec, self._settings.gates):
+        if self._stepwise(item) is None:
             return Routing()
         names_of = {GATEWAY: names.gateway(item.key.name), HTTPROUTE: names.http_route(item.key.name)}
         found = [await self._ask(kind, Key(item.key.namespace, name)) for kind, name in names_of.items()]
@@ -142,9 +157,11 @@ class ServeService:
             yield from service_of(cluster) if cluster else [key]
 
 
-def _labelled(item: Item) -> Scope:
-    marks = {labels.ORIGINATED_FROM_NAME: item.key.name, labels.ORIGINATED_FROM_KIND: "RayService"}
-    return Scope(namespace=item.key.namespace, labels=",".join(f"{name}={value}" for name, value in marks.items()))
+def _labelled(item: Item, *clusters: str) -> Scope:
+    """What was made for a RayService, or for clusters of it."""
+    wanted = ",".join(clusters or (item.key.name,))
+    marks = f"{labels.ORIGINATED_FROM_NAME} in ({wanted}),{labels.ORIGINATED_FROM_KIND}=RayService"
+    return Scope(namespace=item.key.namespace, labels=marks)
 
 
 def _itself(item: Item) -> Scope:
