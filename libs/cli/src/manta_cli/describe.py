@@ -10,7 +10,11 @@ from manta_common.api import labels
 from manta_common.kinds import EVENT, POD, RAYCLUSTER, RAYJOB, RAYSERVICE, Kind
 from manta_common.kube.protocol import Scope
 
-_CLUSTER_OF = {RAYJOB: ".status.rayClusterName", RAYSERVICE: ".status.activeServiceStatus.rayClusterName"}
+_CLUSTERS_OF = {
+    RAYCLUSTER: [".metadata.name"],
+    RAYJOB: [".status.rayClusterName"],
+    RAYSERVICE: [f".status.{side}ServiceStatus.rayClusterName" for side in ("active", "pending")],
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,16 +74,15 @@ def _plain(value: Any) -> str:
 
 
 async def _pods(session: Session, kind: Kind, obj: Mapping[str, Any]) -> None:
-    name = obj["metadata"]["name"] if kind == RAYCLUSTER else cells.at(obj, _CLUSTER_OF.get(kind, ".none"))
-    if not name:
-        return
-    scope = Scope(namespace=obj["metadata"]["namespace"], labels=f"{labels.CLUSTER}={name}")
-    pods = (await session.kube.list(POD, dict, scope)).items
-    now = session.kube.now()
-    if pods:
-        session.console.say(f"Pods of {name}:")
-        for line in session.console.lines(cells.header(POD), [cells.row(POD, pod, now) for pod in pods]):
-            session.console.say(f"  {line}")
+    """The pods of its cluster, or of both while one replaces the other."""
+    for name in filter(None, (cells.at(obj, path) for path in _CLUSTERS_OF.get(kind, ()))):
+        scope = Scope(namespace=obj["metadata"]["namespace"], labels=f"{labels.CLUSTER}={name}")
+        pods = (await session.kube.list(POD, dict, scope)).items
+        now = session.kube.now()
+        if pods:
+            session.console.say(f"Pods of {name}:")
+            for line in session.console.lines(cells.header(POD), [cells.row(POD, pod, now) for pod in pods]):
+                session.console.say(f"  {line}")
 
 
 async def _events(session: Session, obj: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A live table of clusters and jobs with their progress; on a terminal it is drawn anew, else each change is a line."""
+"""A live table of clusters, jobs and services; on a terminal it is drawn anew, else each change is a line."""
 
 import argparse
 import asyncio
@@ -10,18 +10,25 @@ from manta_cli.failures import Failed
 from manta_cli.session import Session, add_cluster
 from manta_common.errors import Expired, Retry
 from manta_common.keys import Key
-from manta_common.kinds import RAYCLUSTER, RAYJOB, Kind
+from manta_common.kinds import RAYCLUSTER, RAYJOB, RAYSERVICE, Kind
 from manta_common.kube.protocol import KindMissing, Scope
 
 ENDED: Final = frozenset({"Complete", "Failed", "ValidationFailed"})
 AGAIN_SECONDS: Final = 1.0
+_BUSY: Final = {
+    "Suspended": "Suspended",
+    "Suspending": "Suspending",
+    "RollbackInProgress": "RollingBack",
+    "UpgradeInProgress": "Upgrading",
+}
 _HOME: Final = "\033[H\033[J"
 _WIDTH: Final = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of `manta watch`."""
-    parser.add_argument("kinds", metavar="KIND[,KIND]", nargs="?", default="raycluster,rayjob", help="Ray's by default")
+    usual = "raycluster,rayjob,rayservice"
+    parser.add_argument("kinds", metavar="KIND[,KIND]", nargs="?", default=usual, help=f"{usual} by default")
     parser.add_argument(
         "name", metavar="NAME", nargs="?", default="", help="one object; a RayJob is watched to its end"
     )
@@ -76,12 +83,16 @@ class Board:
 
 def state(kind: Kind, obj: dict[str, Any]) -> str:
     """One word on how an object is."""
+    if kind == RAYSERVICE:
+        return _service_state(obj)
     paths = {RAYCLUSTER: ".status.state", RAYJOB: ".status.jobDeploymentStatus"}
-    return str(cells.at(obj, paths.get(kind, ".status.serviceStatus")) or "new")
+    return str(cells.at(obj, paths.get(kind, ".status.state")) or "new")
 
 
 def progress(kind: Kind, obj: dict[str, Any]) -> str:
-    """How far it has come: a bar of workers, or what Ray says of the job."""
+    """How far it has come: a bar of workers, or what Ray says of the job or the applications."""
+    if kind == RAYSERVICE:
+        return _service_progress(obj)
     if kind == RAYCLUSTER:
         wanted = cells.at(obj, ".status.desiredWorkerReplicas") or 0
         ready = cells.at(obj, ".status.readyWorkerReplicas") or 0
@@ -90,6 +101,27 @@ def progress(kind: Kind, obj: dict[str, Any]) -> str:
     if kind == RAYJOB:
         return " ".join(filter(None, (cells.at(obj, ".status.jobStatus"), cells.at(obj, ".status.rayClusterName"))))
     return ""
+
+
+def _service_state(obj: dict[str, Any]) -> str:
+    """What a RayService is about, else whether it serves, else why it does not."""
+    found = {one["type"]: one for one in cells.conditions(obj)}
+    for kind, word in _BUSY.items():
+        if found.get(kind, {}).get("status") == "True":
+            return word
+    return str(cells.at(obj, ".status.serviceStatus") or found.get("Ready", {}).get("reason") or "new")
+
+
+def _service_progress(obj: dict[str, Any]) -> str:
+    """Applications that run on the cluster to come, else on the one that serves; endpoints; and the upgrade."""
+    active, pending = (cells.at(obj, f".status.{side}ServiceStatus") or {} for side in ("active", "pending"))
+    shown = (pending or active).get("applicationStatuses") or {}
+    running = sum(1 for one in shown.values() if one.get("status") == "RUNNING")
+    words = [f"{running}/{len(shown)} applications", f"{cells.at(obj, '.status.numServeEndpoints') or 0} endpoints"]
+    names = [side["rayClusterName"] for side in (active, pending) if side.get("rayClusterName")]
+    traffic = pending.get("trafficRoutedPercent")
+    where = " -> ".join(names) + (f" ({traffic}% of the traffic)" if traffic is not None and len(names) > 1 else "")
+    return ", ".join([*words, *([where] if where else [])])
 
 
 async def watch(session: Session) -> int:
