@@ -38,11 +38,14 @@ class Services:
         return f"{GROUPS[plural]}/namespaces/{self.namespace}/{plural}/{name}".rstrip("/")
 
     def make(self, name: str, **spec: Any) -> None:
-        """Create a RayService whose cluster has a head alone, or as the spec says."""
+        """Create a RayService."""
+        self.plane.request("POST", self.path("rayservices"), self.manifest(name, **spec))
+
+    def manifest(self, name: str, **spec: Any) -> Json:
+        """A RayService whose cluster has a head alone, or as the spec says."""
         alone = {**manifests.CLUSTER, "workerGroupSpecs": []}
         about = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": name}}
-        body = about | {"spec": {"serveConfigV2": ONE, "rayClusterConfig": alone, **spec}}
-        self.plane.request("POST", self.path("rayservices"), body)
+        return about | {"spec": {"serveConfigV2": ONE, "rayClusterConfig": alone, **spec}}
 
     def change(self, name: str, **spec: Any) -> None:
         """Change a RayService's spec."""
