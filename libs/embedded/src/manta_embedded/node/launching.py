@@ -150,7 +150,9 @@ def _argv(pack: Pack, container: Obj, variables: dict[str, str]) -> list[str]:
             f' what "{container.get("image", "")}" would run is not known here; give the container a command'
         )
     if _uses_ray(container) and not pack.settings.has_ray:
-        raise no_image('there is no Ray on this machine: run `pip install "ray[default,serve]"` where manta is installed')
+        raise no_image(
+            'there is no Ray on this machine: run `pip install "ray[default,serve]"` where manta is installed'
+        )
     return [_near(pack, env.expanded(part, variables)) for part in given]
 
 
