@@ -24,8 +24,10 @@ VALUES = {
     "KubeRay's values": [
         "--set", "batchScheduler.name=volcano,useKubernetesProxy=true,redisCleanupBy=janitor,kubeClient.qps=50",
         "--set", "featureGates[0].name=RayCronJob,featureGates[0].enabled=true,logging.stdoutEncoder=console",
-        "--set", "featureGates[1].name=RayClusterMTLS,featureGates[1].enabled=true",
-        "--set", "configuration.enabled=true,configuration.defaultPodLabels.team=a,priorityClassName=high",
+        "--set", "featureGates[1].name=RayClusterMTLS,featureGates[1].enabled=true,tolerations[0].key=ray",
+        "--set", "podSecurityContext.fsGroup=65532,podSecurityContext.seccompProfile.type=RuntimeDefault",
+        "--set", "configuration.enabled=true,configuration.defaultPodLabels.team=a",
+        "--set", "priorityClassName=system-cluster-critical",
         "--set-string", "env[0].name=ENABLE_PROBES_INJECTION,env[0].value=false",
         "--set", "configuration.headSidecarContainers[0].name=side,configuration.headSidecarContainers[0].image=x",
     ],

@@ -3,6 +3,7 @@
 import json
 import pathlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 POLICY = {
     "apiVersion": "audit.k8s.io/v1",
@@ -14,7 +15,7 @@ POLICY = {
         {"level": "None"},
     ],
 }
-CREATED = 201
+OK, CREATED = 200, 201
 Use = tuple[str, str, str]  # verb, group, resource with its part
 
 
@@ -28,17 +29,27 @@ def forbidden(log: pathlib.Path, namespace: str, account: str) -> set[Use]:
     return {use for use, allowed in _uses(log, f"system:serviceaccount:{namespace}:{account}") if not allowed}
 
 
-def created(log: pathlib.Path, namespace: str, resource: str) -> list[str]:
-    """The names of what service accounts created in a namespace, as often as they did."""
+class Write(NamedTuple):
+    """Something that a service account created or deleted."""
+
+    at: str
+    verb: str
+    name: str
+
+
+def writes(log: pathlib.Path, namespace: str, resource: str) -> list[Write]:
+    """What service accounts created and deleted of a kind in a namespace, in order."""
     found = []
     for line in log.read_text().splitlines():
-        if '"verb":"create"' not in line or f'"resource":"{resource}"' not in line:
+        if f'"resource":"{resource}"' not in line:
             continue
         event = json.loads(line)
-        place, code = event["objectRef"], event["responseStatus"]["code"]
-        if code == CREATED and place["namespace"] == namespace and "subresource" not in place:
-            found.append(place["name"])
-    return found
+        place = event["objectRef"]
+        if event["verb"] not in ("create", "delete") or "subresource" in place or place.get("namespace") != namespace:
+            continue
+        if event["responseStatus"]["code"] in (OK, CREATED):
+            found.append(Write(event["requestReceivedTimestamp"], event["verb"], place["name"]))
+    return sorted(found)
 
 
 def _uses(log: pathlib.Path, user: str) -> Iterator[tuple[Use, bool]]:

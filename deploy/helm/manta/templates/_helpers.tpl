@@ -96,6 +96,29 @@ redisByJanitor: {{ eq .Values.redisCleanupBy "janitor" }}
 {{- end -}}
 {{- end }}
 
+{{/* What holds for every pod, whatever the values say besides */}}
+{{- define "manta.podSecurity" -}}
+{{- $always := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}
+{{- toYaml (merge (dict) .Values.podSecurityContext $always) -}}
+{{- end }}
+
+{{/* Where the pods of hooks may run, as those of services */}}
+{{- define "manta.hookPlace" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+securityContext: {{ include "manta.podSecurity" . | nindent 2 }}
+{{- end }}
+
 {{- define "manta.account" -}}
 {{ include "manta.fullname" .root }}-{{ .service }}
 {{- end }}
