@@ -13,6 +13,7 @@ from tests.parts.cluster import Cluster
 from tests.parts.process import PartFailed, Unavailable, wait_until
 from tests.tools import images, product
 
+pytestmark = pytest.mark.timeout(900)  # a slow machine may have to build the images first
 LIMIT_SECONDS = 60
 CLUSTERS = "apis/ray.io/v1/namespaces/{}/rayclusters"
 HEAD = {"template": {"spec": {"containers": [{"name": "ray-head", "image": "example/ray:2.60.0"}]}}}

@@ -8,7 +8,7 @@ import pathlib
 import platform
 import subprocess
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -17,7 +17,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclasses.dataclass(frozen=True)
 class Image:
-    """An image of one layer: files or whole folders of this machine by their path in it, and how it starts."""
+    """Files or whole folders of this machine by their path in the image, and how it starts; one layer over others."""
 
     name: str
     contents: Mapping[str, pathlib.Path]
@@ -26,6 +26,7 @@ class Image:
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     user: str = ""
     working_folder: str = ""
+    beneath: tuple[pathlib.Path, ...] = ()  # layers as tars
 
     def write(self, archive: pathlib.Path) -> pathlib.Path:
         """Write it as an archive that `docker load` and `ctr images import` take."""
@@ -33,24 +34,23 @@ class Image:
         with tarfile.open(layer, "w") as tar:
             for name, path in self.contents.items():
                 tar.add(path.resolve(), arcname=name or ".", filter=_as_root)
-        with layer.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        self._write_archive(archive, layer, digest)
+        self._write_archive(archive, {_digest(path): path for path in (*self.beneath, layer)})
         layer.unlink()
         return archive
 
-    def _write_archive(self, archive: pathlib.Path, layer: pathlib.Path, digest: str) -> None:
-        config = json.dumps(self._config(digest)).encode()
+    def _write_archive(self, archive: pathlib.Path, layers: Mapping[str, pathlib.Path]) -> None:
+        config = json.dumps(self._config(layers)).encode()
         config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-        manifest = [{"Config": config_name, "RepoTags": [self.name], "Layers": [f"{digest}.tar"]}]
+        manifest = [{"Config": config_name, "RepoTags": [self.name], "Layers": [f"{digest}.tar" for digest in layers]}]
         with tarfile.open(archive, "w") as tar:
-            tar.add(layer, arcname=f"{digest}.tar", filter=_as_root)
+            for digest, layer in layers.items():
+                tar.add(layer, arcname=f"{digest}.tar", filter=_as_root)
             for name, text in ((config_name, config), ("manifest.json", json.dumps(manifest).encode())):
                 entry = tarfile.TarInfo(name)
                 entry.size = len(text)
                 tar.addfile(entry, io.BytesIO(text))
 
-    def _config(self, digest: str) -> dict[str, Any]:
+    def _config(self, digests: Iterable[str]) -> dict[str, Any]:
         variables = {"PATH": PATH, **self.environment}
         return {
             "architecture": ARCHITECTURES.get(platform.machine(), platform.machine()),
@@ -62,7 +62,7 @@ class Image:
                 "User": self.user,
                 "WorkingDir": self.working_folder,
             },
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
         }
 
 
@@ -79,6 +79,11 @@ def busybox_image(name: str, busybox: pathlib.Path, folder: pathlib.Path) -> Ima
     for program in set(said.split()) - {"busybox"}:
         (programs / program).symlink_to("busybox")
     return Image(name, {"bin": programs, "bin/busybox": busybox}, command=("sh",))
+
+
+def _digest(path: pathlib.Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
