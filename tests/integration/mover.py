@@ -1,5 +1,7 @@
 """A person who does what `manta doctor --migrate` says, and what KubeRay's chart leaves in a cluster."""
 
+import base64
+import gzip
 import json
 import os
 import pathlib
@@ -12,6 +14,7 @@ from tests.tools.catalogue import TOOLS
 
 ROOT = pathlib.Path(__file__).parents[2]
 STEP_SECONDS = 240
+RELEASE = "kuberay-operator"
 LABELS = {"app.kubernetes.io/name": "kuberay-operator"}
 
 
@@ -54,7 +57,12 @@ class Mover:
         deployment = {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            "metadata": {"name": "kuberay-operator", "namespace": system, "labels": LABELS},
+            "metadata": {
+                "name": RELEASE,
+                "namespace": system,
+                "labels": LABELS,
+                "annotations": {"meta.helm.sh/release-name": RELEASE},
+            },
             "spec": {
                 "replicas": 1,
                 "selector": {"matchLabels": LABELS},
@@ -62,11 +70,25 @@ class Mover:
             },
         }
         file = self.folder / "kuberay-operator.json"
-        file.write_text(json.dumps(deployment))
+        items = [deployment, _release(system, {"metrics": {"serviceMonitor": {"interval": "10s"}}})]
+        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
         self.run(f"kubectl apply -f {file}")
-        self.run(f"kubectl -n {system} rollout status deployment kuberay-operator --timeout=120s")
+        self.run(f"kubectl -n {system} rollout status deployment {RELEASE} --timeout=120s")
 
     def plan(self, *flags: str, code: int = 0) -> dict[str, Any]:
         """What doctor says."""
         made: dict[str, Any] = json.loads(self.run(" ".join(["manta doctor --migrate -o json", *flags]), code=code))
         return made
+
+
+def _release(namespace: str, config: dict[str, Any]) -> dict[str, Any]:
+    """What helm keeps of a release."""
+    packed = base64.b64encode(gzip.compress(json.dumps({"name": RELEASE, "config": config}).encode()))
+    labels = {"owner": "helm", "name": RELEASE, "status": "deployed", "version": "1"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "helm.sh/release.v1",
+        "metadata": {"name": f"sh.helm.release.v1.{RELEASE}.v1", "namespace": namespace, "labels": labels},
+        "stringData": {"release": packed.decode()},
+    }
