@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check unit bench fmt lint types tools image images parity lock crds chart licences sbom audit crds-kubernetes
+.PHONY: help setup demo test check unit campaign bench fmt lint types tools image images parity lock crds chart licences sbom audit crds-kubernetes
 
 UV_VERSION := 0.13.7
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
@@ -49,6 +49,9 @@ unit: .venv/.synced # two halves at once
 	@.venv/bin/pytest -q tests/unit/manta_common & half=$$!; \
 	.venv/bin/pytest -q tests/unit --ignore tests/unit/manta_common; code=$$?; \
 	wait $$half && exit $$code
+
+campaign: setup ## every play through every fault at every place, on the simulator
+	@CAMPAIGN=all .venv/bin/pytest -q tests/model/test_campaign.py
 
 bench: setup ## measure, side by side with the peer or the raw limit
 	@python3 tests/tools/build.py test
@@ -106,7 +109,7 @@ lock: $(UV) ## take the newest dependencies and pin them
 	@$(UV) lock --upgrade --no-config
 	@$(UV) export --quiet --no-config --locked --no-emit-workspace --all-groups --no-annotate --no-header --output-file requirements.lock
 	@python3 tests/tools/pins.py requirements.lock uv.toml
-	@$(UV) pip sync --quiet --require-hashes requirements.lock && $(UV) pip install --quiet --no-deps $(MEMBERS:%=-e %)
+	@$(MAKE) --no-print-directory setup
 	@$(PYTHON) tests/tools/image_lock.py requirements.lock deploy/image/requirements.lock
 	@printf 'setuptools\nuv-build>=0.13,<0.14\n' | $(UV) pip compile --quiet --no-config --universal --generate-hashes \
 		--no-header --no-annotate --output-file deploy/image/build.lock -

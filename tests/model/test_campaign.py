@@ -14,7 +14,7 @@ from tests.model.campaign.faults import FAULTS
 from tests.model.campaign.plays import PLAYS
 from tests.model.campaign.runs import Case, cases, trouble
 
-AT_MOST = None if os.environ.get("CAMPAIGN") == "all" else 12
+AT_MOST = None if os.environ.get("CAMPAIGN") == "all" else 6
 
 
 @pytest.fixture(scope="module")

@@ -55,10 +55,13 @@ def difference(wanted: Picture, found: Picture) -> str:
 
 
 class Tally:
-    """How many objects of each kind came and went since the beginning, whoever did it."""
+    """How many objects of each kind came and went since the beginning, whoever did it.
+
+    Not Services: while the owner of one is being collected it may be made once more, and is collected too.
+    """
 
     def __init__(self, world: World) -> None:
-        self._kinds = {(kind.group, kind.plural): kind.name for kind in (*KINDS, *ROADS)}
+        self._kinds = {(kind.group, kind.plural): kind.name for kind in (*KINDS, *ROADS) if kind is not SERVICE}
         self._counts: Picture = Counter()
         world.store.subscribe(self._note)
 

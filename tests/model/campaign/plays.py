@@ -228,7 +228,7 @@ def same_name(world: World, replicas: int) -> Cast:
         scene.make(entrypoint=LONGER)
         await scene.reach("Complete", limit_seconds=LIMIT_SECONDS)
 
-    return Cast(act=act, check=scene.check_order, exact=False)  # a Service may be made anew while it is collected
+    return Cast(act=act, check=scene.check_order)
 
 
 def cron(world: World, replicas: int) -> Cast:

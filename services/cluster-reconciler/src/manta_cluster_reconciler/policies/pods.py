@@ -18,7 +18,7 @@ def phases(observed: Observed, rules: Rules, now: datetime) -> list[Phase]:
     if rules.ray.gates.status_conditions and (observed.is_true(reasons.SUSPENDED) or observed.cluster.spec.suspend):
         return []
     if needs_recreation(observed):
-        return [delete_all(observed, every="all Pods", cause="spec change with Recreate upgradeStrategy")]
+        return recreation(observed)
     return [rewrites(observed), *gang.phases(observed, rules), *_nodes(observed, rules, now)]
 
 
@@ -45,6 +45,14 @@ def needs_recreation(observed: Observed) -> bool:
     return bool(observed.heads) and _verdict(observed) == "recreate"
 
 
+def recreation(observed: Observed) -> list[Phase]:
+    """Delete every pod, the head last: it alone shows that the others are of another spec."""
+    heads = {pod.metadata.name for pod in observed.heads}
+    deletes = delete_all(observed, every="all Pods", cause="spec change with Recreate upgradeStrategy")
+    workers_first = ([each for each in deletes if (each.name in heads) is last] for last in (False, True))
+    return list(workers_first)
+
+
 def rewrites(observed: Observed) -> list[Action]:
     """Take over a head that another version made: its hash was not computed our way."""
     if not observed.heads or _verdict(observed) != "rewrite":
@@ -54,7 +62,7 @@ def rewrites(observed: Observed) -> list[Action]:
     return [Patch(kind=POD, name=pod.name, body=body, version=pod.resource_version)]
 
 
-def delete_all(observed: Observed, *, every: str, cause: str) -> list[Action]:
+def delete_all(observed: Observed, *, every: str, cause: str) -> list[DeletePod]:
     """Delete every pod that is not on its way out already."""
     told: Told = reasons.deleting_all(observed.key, every=every, cause=cause)
     return [
