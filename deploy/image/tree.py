@@ -1,8 +1,7 @@
 """Puts together what an image holds: `python3 tree.py TREE [PATH...]`, in a build stage.
 
 With paths the tree becomes this Python with its standard library, the paths, every shared library that they need, and a
-numeric user; without any it is taken as it is. Then its modules are compiled, and nothing in it tells when it was made:
-the same sources and the same base give the same bytes.
+numeric user; without any it is taken as it is. Then its modules are compiled, and nothing in it tells when it was made.
 """
 
 import compileall
