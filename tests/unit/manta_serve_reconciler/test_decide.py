@@ -173,8 +173,8 @@ def test_the_generation_does_not_count_as_seen_before_serve_has_reported_what_it
     before = RayServiceStatus(ray_cluster_name="old", application_statuses={"one": AppStatus(status="RUNNING")})
     changed = made.service({"serveConfigV2": "x: 1"}, status=STEADY, meta={"generation": 2})
     active = made.side("active", "old", cluster=made.cluster("old"), submitted=Submitted(), status=before)
-    seen = {"services": made.services("old"), "endpoints": {"demo-serve-svc": 2}}
-    status = written(made.observed(changed, active=active, generation=1, **seen))
+    services, endpoints = made.services("old"), {"demo-serve-svc": 2}
+    status = written(made.observed(changed, active=active, generation=1, services=services, endpoints=endpoints))
     assert status.observed_generation == 1
     assert status.active_service_status.application_statuses == before.application_statuses
 
