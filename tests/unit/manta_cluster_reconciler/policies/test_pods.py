@@ -87,7 +87,7 @@ def test_a_changed_spec_replaces_all_pods_where_that_is_asked_for() -> None:
     of, changed = cluster(RECREATE), cluster(RECREATE | {"rayVersion": "2.57.0"})
     found = [head(of), worker(of, 0)]
     assert flat(decided(of, *found)) == []
-    assert deleted(decided(changed, *found)) == [pod.metadata.name for pod in found]
+    assert deleted(decided(changed, *found)) == [pod.metadata.name for pod in reversed(found)]  # the head last
     told = {note(action) for action in flat(decided(changed, *found))}
     assert told == {"Deleted all Pods for RayCluster ns/demo due to spec change with Recreate upgradeStrategy"}
 

@@ -69,7 +69,11 @@ def test_mounts(pack: Pack) -> None:
 @pytest.mark.parametrize(
     ("given", "reason", "words"),
     [
-        (container("bash", "-c", "ulimit -n 1; ray start --head"), "ErrImagePull", 'pip install "ray\\[default\\]"'),
+        (
+            container("bash", "-c", "ulimit -n 1; ray start --head"),
+            "ErrImagePull",
+            'pip install "ray\\[default,serve\\]"',
+        ),
         ({"name": "main", "image": "redis:7"}, "ErrImagePull", 'what "redis:7" would run is not known here'),
         (
             container("true", volumeMounts=[{"name": "none", "mountPath": "/x"}]),
