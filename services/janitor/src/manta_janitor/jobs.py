@@ -55,6 +55,7 @@ class EndingService:
             shape.pace.concurrency, self.plane.worker.mark, time=means.clock.monotonic, is_ours=self._is_ours
         )
         self._writes = Writes(kube, self.plane, self.sources)
+        self._asking = asyncio.Lock()
         self._room = asyncio.Semaphore(max(1, shape.pace.concurrency // AHEAD))
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
@@ -108,6 +109,8 @@ class EndingService:
     async def _delete(self, item: Item, deletion: Deletion) -> None:
         """Delete what is due by a clock that cannot be ahead, and by the job as the API server has it then."""
         known = self._approved(item, deletion)
+        if known is not None and not await self._is_time(item, deletion):
+            return
         if known is None or not await self._deleted_as_known(item, deletion, known):
             await self._delete_as_read(item, deletion)
 
@@ -117,8 +120,23 @@ class EndingService:
         held = self._view(item).of(JOBS).held(item.key)
         if held is None or not held.object.metadata.approved or deletion.policy != "DeleteSelf":
             return None
-        found = plan(Ended(job=held.object), self._settings, self._kube.earliest_now())
+        found = plan(Ended(job=held.object), self._settings, self._kube.now())
         return held if found.due == deletion else None
+
+    async def _is_time(self, item: Item, deletion: Deletion) -> bool:
+        """Whether it is surely time; else it is looked at again. Any answer tells the server's time: where that is not
+        known well enough, one job at a time is read for all."""
+        if deletion.at > self._kube.earliest_now():
+            async with self._asking:
+                if deletion.at > self._kube.earliest_now():
+                    await self._read(item)
+        return self._is_late_enough(item, deletion)
+
+    def _is_late_enough(self, item: Item, deletion: Deletion) -> bool:
+        surely = self._kube.earliest_now()
+        if deletion.at > surely:
+            self.plane.worker.recheck(item, deletion.at + (self._kube.now() - surely))
+        return deletion.at <= surely
 
     async def _deleted_as_known(self, item: Item, deletion: Deletion, known: Held[EndingJob]) -> bool:
         """Delete a job unless anything of it has changed, which the API server knows; whether it has not."""
@@ -144,11 +162,9 @@ class EndingService:
     async def _confirmed(self, item: Item, deletion: Deletion) -> RayJob | None:
         """The job as it is now, whose deletion is due; None if that is not sure yet, and then it is looked at again."""
         job, cluster = await self._read(item)
-        surely = self._kube.earliest_now()
-        if deletion.at > surely:
-            self.plane.worker.recheck(item, deletion.at + (self._kube.now() - surely))
+        if not self._is_late_enough(item, deletion):
             return None
-        if plan(Ended(job=job, cluster=cluster), self._settings, surely).due != deletion:
+        if plan(Ended(job=job, cluster=cluster), self._settings, self._kube.earliest_now()).due != deletion:
             raise NotCaughtUp("the job has changed since its deletion was decided")
         return job
 
