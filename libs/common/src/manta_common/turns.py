@@ -13,8 +13,8 @@ IDLE, BUSY = 0.25, 0.75  # the share of our calls that wait in the server, below
 
 
 class Turns(Generic[K]):
-    """Calls of many keys. Each free place goes to the next key in turn, and a key that has none may go at once, so that
-    a thousand calls of one key hold up those of another as little as can be.
+    """Calls of many keys. Each free place goes to the next key in turn, so that a thousand calls of one key hold up
+    those of another as little as can be; however many keys there are, they have no more places together.
 
     The number of places follows the server: as long as calls take no longer than they did at best, there may be more
     at once; when most of a call is waiting for others of ours, more at once would help nobody, and fewer let everybody
@@ -48,7 +48,7 @@ class Turns(Generic[K]):
         return made
 
     async def _enter(self, key: K) -> None:
-        if not self._under_way[key] or (self._taken < self._places and not self._waiting):
+        if self._taken < self._places and not self._waiting:
             self._let_in(key)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
