@@ -9,8 +9,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from nats.aio.msg import Msg
-
+from manta_common.bus.client import Delivery
 from manta_common.bus.dial import dial
 from manta_common.bus.faults import NobodyThere
 from manta_common.bus.life import Life
@@ -56,7 +55,7 @@ class Connection:
 
     async def ask(
         self, subject: str, body: bytes, *, limit_seconds: float, headers: Mapping[str, str] | None = None
-    ) -> Msg:
+    ) -> Delivery:
         """Send, and wait for the answer. Waiting for a connection counts, and for someone to listen too.
 
         What nobody listened to may be sent again safely: a stream without a leader, a service about to start.

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
-from nats.aio.msg import Msg
 
+from manta_common.bus.client import Delivery
 from manta_common.bus.faults import ApiError, NobodyThere, api_fault
 from manta_common.bus.life import Life
 from manta_common.bus.protocol import Message
@@ -116,7 +116,7 @@ async def next_sequence(life: Life, stream: str, subject: str, *, after: int) ->
     return found.message.seq if found.message else None
 
 
-def acknowledged(message: Msg, what: str) -> int:
+def acknowledged(message: Delivery, what: str) -> int:
     """The sequence that a publish was given; its refusal is raised."""
     ack = msgspec.json.decode(message.data, type=Ack)
     if ack.error:

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 
 import nats.errors
-from nats.aio.client import Client
 
+from manta_common.bus.client import Client
 from manta_common.bus.mailbox import Mailbox
 from manta_common.errors import Misconfigured
 

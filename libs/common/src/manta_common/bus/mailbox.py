@@ -4,14 +4,13 @@ import asyncio
 import itertools
 from collections.abc import Mapping
 
+import nats.aio.client
 import nats.errors
-from nats.aio.client import Client
-from nats.aio.msg import Msg
 
+from manta_common.bus.client import STATUS, Client, Delivery
 from manta_common.bus.faults import NobodyThere, too_large
 from manta_common.errors import Unreachable
 
-STATUS = "Status"  # where the client library puts the code of a message that is only a status
 NO_RESPONDERS = "503"
 SWEEP_SECONDS = 0.05
 
@@ -24,24 +23,23 @@ class Mailbox:
         self._loop = asyncio.get_running_loop()
         self._prefix = ""
         self._tokens = itertools.count()
-        self._waiting: dict[str, tuple[asyncio.Future[Msg], float]] = {}
+        self._waiting: dict[str, tuple[asyncio.Future[Delivery], float]] = {}
         self._sweeping: asyncio.TimerHandle | None = None
         self._ended = ""
 
     async def open(self) -> None:
         """Begin to receive, once the client is connected."""
         self._prefix = f"{self._client.new_inbox()}."
-        # Nothing may be dropped here, and nothing can pile up: the bound is on what is sent.
-        await self._client.subscribe(f"{self._prefix}*", cb=self._deliver, pending_msgs_limit=0, pending_bytes_limit=0)
+        await self._client.listen(f"{self._prefix}*", self._deliver)
 
     async def ask(
         self, subject: str, body: bytes, *, limit_seconds: float, headers: Mapping[str, str] | None = None
-    ) -> Msg:
+    ) -> Delivery:
         """Send, and wait for the answer; Unreachable when there is none in time or the connection is lost."""
         if self._ended:
             raise Unreachable(self._ended)
         token = str(next(self._tokens))
-        answer: asyncio.Future[Msg] = self._loop.create_future()
+        answer: asyncio.Future[Delivery] = self._loop.create_future()
         self._waiting[token] = (answer, self._loop.time() + limit_seconds)
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
@@ -56,7 +54,7 @@ class Mailbox:
             raise Unreachable(f"{subject}: {error}") from error
         finally:
             del self._waiting[token]
-        if message.headers and not message.data and message.headers.get(STATUS) == NO_RESPONDERS:
+        if message.raw_headers and not message.data and message.headers.get(STATUS) == NO_RESPONDERS:
             raise NobodyThere(f"nobody listens on {subject}")
         return message
 
@@ -69,7 +67,7 @@ class Mailbox:
         if self._sweeping:
             self._sweeping.cancel()
 
-    async def _deliver(self, message: Msg) -> None:
+    def _deliver(self, message: Delivery) -> None:
         found = self._waiting.get(message.subject.rpartition(".")[2])
         if found is not None and not found[0].done():
             found[0].set_result(message)
@@ -84,7 +82,7 @@ class Mailbox:
 
 
 async def post(
-    client: Client, subject: str, body: bytes, *, reply: str, headers: Mapping[str, str] | None = None
+    client: nats.aio.client.Client, subject: str, body: bytes, *, reply: str, headers: Mapping[str, str] | None = None
 ) -> None:
     """Publish. The library swallows a cancellation while it waits for room in its buffer; here it is not lost."""
     task = asyncio.current_task()

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 import nats.errors
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
+from manta_common.bus.client import DESCRIPTION, STATUS, Delivery
 from manta_common.bus.faults import translated
 from manta_common.bus.jetstream import Reply, call, next_sequence, own_headers
 from manta_common.bus.life import Life
@@ -25,9 +25,10 @@ EXPIRES_SECONDS = 30
 HEARTBEAT_SECONDS = 2
 SILENCE_SECONDS = 5.0  # then the consumer is dead, though nobody said so
 INACTIVE_SECONDS = 30  # then the server forgets a consumer that nobody pulls from
+LATE_SECONDS = 0.001  # uvloop rounds times to milliseconds: an alarm that rang too early would ring again and again
 NANOSECONDS = 1_000_000_000
 
-STATUS, DESCRIPTION, STILL_OWED = "Status", "Description", "Nats-Pending-Messages"
+STILL_OWED = "Nats-Pending-Messages"
 HEARTBEAT = "100"
 PULL_OVER = {"404", "408", "409"}
 CONSUMER_OVER = ("deleted", "shutdown", "leadership", "push based")
@@ -46,8 +47,8 @@ class Reading:
     def __init__(self, life: Life, stream: str, subjects: Sequence[str]) -> None:
         self._life, self._stream, self._subjects = life, stream, list(subjects)
         self._inbox = life.client.new_inbox()
-        self._buffer: list[Msg] = []
-        self._arrived = asyncio.Event()
+        self._buffer: list[Delivery] = []
+        self._waiter: asyncio.Future[None] | None = None  # of whoever waits for a message
         self._heard_at = 0.0
         self._consumer = ""
         self._subscription: Subscription | None = None
@@ -60,11 +61,9 @@ class Reading:
 
     async def begin(self) -> None:
         """Make the consumer and ask for its first messages."""
-        self._forget_life = self._life.on_loss(self._arrived.set)
+        self._forget_life = self._life.on_loss(self._wake)
         with translated(f"reading {self._stream}"):
-            self._subscription = await self._life.client.subscribe(
-                self._inbox, cb=self._receive, pending_msgs_limit=0, pending_bytes_limit=0
-            )
+            self._subscription = await self._life.client.listen(self._inbox, self._receive)
         made = await call(self._life, f"CONSUMER.CREATE.{self._stream}", self._wanted(), type_=Consumer)
         self._consumer, self._exhausted = made.name, made.num_pending == 0
         self._target = (await stream_state(self._life, self._stream)).last
@@ -92,7 +91,7 @@ class Reading:
             return
         with contextlib.suppress(MantaError, nats.errors.Error, OSError):
             if self._subscription:
-                await self._subscription.unsubscribe()
+                await self._life.client.leave(self._subscription)
             if self._consumer:
                 await call(self._life, f"CONSUMER.DELETE.{self._stream}.{self._consumer}", None, type_=Reply)
 
@@ -107,25 +106,37 @@ class Reading:
         }
         return {"stream_name": self._stream, "config": config}
 
-    async def _receive(self, message: Msg) -> None:
+    def _receive(self, message: Delivery) -> None:
         self._buffer.append(message)
         self._heard_at = _now()
-        self._arrived.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def _wait(self, until: float) -> None:
         """Until something arrived, or the time is over; Unreachable when there was silence for too long."""
         while not self._buffer:
             if not self._life.alive:
                 raise Unreachable("the connection to NATS was lost")
-            silent_at = self._heard_at + SILENCE_SECONDS
-            self._arrived.clear()
-            try:
-                async with asyncio.timeout_at(min(until, silent_at)):
-                    await self._arrived.wait()
-            except TimeoutError as error:
-                if _now() < silent_at:
-                    return
-                raise Unreachable(f"nothing was heard of a consumer for {SILENCE_SECONDS:g} s") from error
+            now, silent_at = _now(), self._heard_at + SILENCE_SECONDS
+            if now >= silent_at:
+                raise Unreachable(f"nothing was heard of a consumer for {SILENCE_SECONDS:g} s")
+            if now >= until:
+                return
+            await self._rest(min(until, silent_at))
+
+    async def _rest(self, until: float) -> None:
+        """Until something arrives or a moment comes. A timeout and an event would cost more than to read a message."""
+        loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
+        alarm = loop.call_at(until + LATE_SECONDS, self._wake)
+        try:
+            await self._waiter
+        finally:
+            alarm.cancel()
+            self._waiter = None
 
     def _taken(self) -> tuple[Message, ...]:
         taken = self._buffer[:BATCH]
@@ -133,7 +144,7 @@ class Reading:
         self._heard_at = _now()  # whoever reads slowly does not hear silence
         return tuple([self._message(one) for one in taken if one.reply or self._note(one)])
 
-    def _message(self, one: Msg) -> Message:
+    def _message(self, one: Delivery) -> Message:
         # $JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>, and with
         # a domain and an account hash before the stream in the longer form.
         fields = one.reply.split(".")
@@ -146,9 +157,9 @@ class Reading:
         self._sequence, self._exhausted = sequence, pending == 0
         return Message(subject=one.subject, body=one.data, sequence=sequence, headers=own_headers(one.headers))
 
-    def _note(self, status: Msg) -> bool:
+    def _note(self, status: Delivery) -> bool:
         """Take note of a message that is only a status, and pass nothing on."""
-        headers = status.headers or {}
+        headers = status.headers
         code, text = headers.get(STATUS, ""), headers.get(DESCRIPTION, "").lower()
         if code == HEARTBEAT:
             self._exhausted = True
