@@ -30,11 +30,11 @@ class Side:
 
     def cpu_seconds(self) -> float:
         """CPU time of all processes so far."""
-        return sum(_cpu_seconds(process.pid) for process in self.processes.values())
+        return sum(cpu_seconds(process.pid) for process in self.processes.values())
 
     def shares(self) -> dict[str, float]:
         """CPU time of each process so far."""
-        return {name: _cpu_seconds(process.pid) for name, process in self.processes.items()}
+        return {name: cpu_seconds(process.pid) for name, process in self.processes.items()}
 
     def mib(self) -> dict[str, float]:
         """The most memory that each process has taken so far."""
@@ -101,6 +101,12 @@ def manta(plane: ControlPlane, namespace: str, folder: pathlib.Path, *, replicas
                 process.kill()
 
 
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _nats(folder: pathlib.Path) -> Native:
     port = free_port()
     server = native(folder, port, settings(f"127.0.0.1:{port}", str(data_folder(folder))))
@@ -113,11 +119,6 @@ def _service(name: str, port: int, folder: pathlib.Path, environment: Mapping[st
     service = re.sub(r"-\d+$", "", name)
     own = {**environment, "MANTA_HTTP_ADDRESS": f"127.0.0.1:{port}"}
     return Process(name, [MANTA, "run", service], folder / f"{name}.log", environment=own)
-
-
-def _cpu_seconds(pid: int) -> float:
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _peak_mib(pid: int) -> float:
