@@ -164,7 +164,7 @@ def interactive(world: World, replicas: int) -> Cast:
         scene.make(mode="InteractiveMode", entrypoint="")
         await scene.reach("Waiting", limit_seconds=LIMIT_SECONDS)
         url = f"http://{scene.status()['dashboardURL']}/api/jobs/"
-        await scene.ask("POST", url, b'{"submission_id": "mine", "entrypoint": "sleep 4"}', 10)
+        await scene.ask("POST", url, f'{{"submission_id": "mine", "entrypoint": "{LONGER}"}}'.encode(), 10)
         scene.change(jobId="mine")
         await scene.reach("Complete", limit_seconds=LIMIT_SECONDS)
 

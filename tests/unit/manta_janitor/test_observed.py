@@ -72,8 +72,7 @@ class Asked(dict[str, str]):
 def test_validation_looks_at_no_other_annotation_than_the_janitor_does() -> None:
     asked = Asked()
     for options in (None, {"redisAddress": "redis:6379"}):
-        body = manifests.job()
-        body["spec"]["rayClusterSpec"] |= {"gcsFaultToleranceOptions": options} if options else {}
+        body = manifests.job({"rayClusterSpec": {"gcsFaultToleranceOptions": options} if options else {}})
         job = msgspec.json.decode(msgspec.json.encode(body), type=RayJob)
         meta = msgspec.structs.replace(job.metadata, annotations=asked)
         validate_job(msgspec.structs.replace(job, metadata=meta), Gates())
