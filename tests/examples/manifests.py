@@ -1,5 +1,6 @@
 """Manifests without a fault, one of each kind, and pieces to lay over them."""
 
+import copy
 from typing import Any
 
 from tests.examples.example import Json, merged
@@ -100,4 +101,6 @@ def both(*patches: Json) -> Json:
 
 
 def _manifest(kind: str, spec: Json, name: str, metadata: Json) -> Json:
-    return {"apiVersion": "ray.io/v1", "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
+    """A copy: whoever changes it changes nobody else's."""
+    own = copy.deepcopy(spec)
+    return {"apiVersion": "ray.io/v1", "kind": kind, "metadata": {"name": name, **metadata}, "spec": own}

@@ -386,12 +386,12 @@ async def _until(batches: AsyncIterator[Batch], found: Callable[[Batch], bool]) 
 
 
 async def _next(batches: AsyncIterator[Batch]) -> Batch:
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with asyncio.timeout(patient(LIMIT_SECONDS)):
         return await anext(batches)
 
 
 async def _entry(entries: AsyncIterator[Entry | None], found: Callable[[Entry | None], bool]) -> Entry | None:
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with asyncio.timeout(patient(LIMIT_SECONDS)):
         while True:
             entry = await anext(entries)
             if found(entry):

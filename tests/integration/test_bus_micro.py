@@ -16,6 +16,7 @@ from manta_common.bus.nats_bus import open_bus
 from manta_common.bus.settings import BusSettings
 from manta_common.errors import NotFound
 from tests.parts.nats import Nats
+from tests.parts.patience import patient
 
 LIMIT_SECONDS = 10
 
@@ -96,7 +97,7 @@ async def _answers(client: Client, subject: str, count: int) -> list[dict[str, A
     inbox = client.new_inbox()
     subscription = await client.subscribe(inbox, cb=found.put)
     await client.publish(subject, reply=inbox)
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with asyncio.timeout(patient(LIMIT_SECONDS)):
         answers = [json.loads((await found.get()).data) for _ in range(count)]
     await subscription.unsubscribe()
     return answers

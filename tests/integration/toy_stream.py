@@ -17,6 +17,7 @@ from manta_common.bus.settings import BusSettings
 from manta_common.keys import Key
 from manta_common.partitions import PARTITIONS, partition_of
 from tests.integration.toy_reconciler import PARTS, TOYS
+from tests.parts.patience import patient
 
 CHANNELS: dict[str, Channel[Any]] = {source.word: source.channel for source in (TOYS, PARTS)}
 LIMIT_SECONDS = 30
@@ -78,7 +79,7 @@ class Stream:
     async def _said(self) -> list[Said]:
         found: list[Said] = []
         async with (
-            asyncio.timeout(LIMIT_SECONDS),
+            asyncio.timeout(patient(LIMIT_SECONDS)),
             open_bus(self.settings) as bus,
             bus.replay([f"{STATE_PREFIX}.>"]) as batches,
         ):

@@ -25,6 +25,7 @@ from manta_embedded.store.schema.custom import CustomResources
 from manta_embedded.store.store import Store
 from manta_embedded.store.writers import Writer
 from tests.parts.cluster import ApiError, Cluster
+from tests.parts.patience import patient
 
 Obj = dict[str, Any]
 T = TypeVar("T")
@@ -110,10 +111,10 @@ class RealApi:
             return [json.loads(answer.readline()) for _ in range(count)]
 
     def eventually(self, what: str, find: Callable[[], T | None], limit_seconds: float = LIMIT_SECONDS) -> T:
-        deadline = time.monotonic() + limit_seconds
+        deadline = time.monotonic() + patient(limit_seconds)
         while (found := find()) is None:
             if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {limit_seconds:g} s: {what}")
+                raise TimeoutError(f"not within {patient(limit_seconds):g} s: {what}")
             time.sleep(POLL_SECONDS)
         return found
 

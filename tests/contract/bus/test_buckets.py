@@ -10,6 +10,7 @@ from manta_common.bus.protocol import Bucket, Bus, Entry
 from manta_common.errors import Conflict
 from tests.contract.bus.conftest import Connect
 from tests.parts.eventually import eventually
+from tests.parts.patience import patient
 
 LIMIT_SECONDS = 15
 
@@ -177,7 +178,7 @@ async def _is_gone(bucket: Bucket, key: str) -> None:
 
 async def _until_all(entries: AsyncIterator[Entry | None], prefix: str) -> list[Entry]:
     found = []
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with asyncio.timeout(patient(LIMIT_SECONDS)):
         async for entry in entries:
             if entry is None:
                 break
@@ -187,7 +188,7 @@ async def _until_all(entries: AsyncIterator[Entry | None], prefix: str) -> list[
 
 
 async def _next(entries: AsyncIterator[Entry | None], prefix: str) -> Entry:
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with asyncio.timeout(patient(LIMIT_SECONDS)):
         while True:
             entry = await anext(entries)
             if entry is not None and entry.key.startswith(prefix):

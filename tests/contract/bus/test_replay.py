@@ -9,6 +9,7 @@ import pytest
 from manta_common.bus.protocol import Batch, Bus, Message
 from tests.contract.bus.conftest import Connect
 from tests.parts.eventually import eventually
+from tests.parts.patience import patient
 
 LIMIT_SECONDS = 30
 Subject = Callable[[], str]
@@ -212,5 +213,5 @@ async def _until(batches: AsyncIterator[Batch], body: bytes) -> AsyncIterator[Me
 
 
 async def _next(batches: AsyncIterator[Batch]) -> Batch:
-    async with asyncio.timeout(LIMIT_SECONDS):
+    async with asyncio.timeout(patient(LIMIT_SECONDS)):
         return await anext(batches)

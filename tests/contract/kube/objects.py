@@ -13,6 +13,7 @@ from manta_common.errors import NotFound
 from manta_common.keys import Key
 from manta_common.kinds import CONFIGMAP, Kind
 from manta_common.kube.protocol import EVERYTHING, Change, Kube, Scope
+from tests.parts.patience import patient
 
 WIDGET = Kind("widget", "Widget", "widgets", "contract.manta.example")
 UNKNOWN = Kind("gadget", "Gadget", "gadgets", "contract.manta.example")
@@ -108,7 +109,10 @@ async def changes(
 ) -> list[Change[ConfigMap]]:
     """The next so many changes that are no bookmarks."""
     found: list[Change[ConfigMap]] = []
-    async with asyncio.timeout(LIMIT_SECONDS), aclosing(objects(kube, scope, since=since, kind=kind)) as stream:
+    async with (
+        asyncio.timeout(patient(LIMIT_SECONDS)),
+        aclosing(objects(kube, scope, since=since, kind=kind)) as stream,
+    ):
         async for change in stream:
             found.append(change)
             if len(found) == count:

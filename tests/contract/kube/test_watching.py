@@ -24,6 +24,7 @@ from tests.contract.kube.objects import (
     of,
     widget,
 )
+from tests.parts.patience import patient
 
 MakeKube = Callable[[KubeSettings], AbstractAsyncContextManager[Kube]]
 
@@ -133,7 +134,7 @@ async def test_a_watch_brings_bookmarks_and_ends_by_itself(
     since = await version(kube, space)
     await make(kube, other_space, "other")
     found: list[Change[ConfigMap]] = []
-    async with make_kube(KubeSettings(watch_seconds=5)) as short, asyncio.timeout(LIMIT_SECONDS):
+    async with make_kube(KubeSettings(watch_seconds=10)) as short, asyncio.timeout(patient(LIMIT_SECONDS)):
         while not found:  # a short watch may end before its first bookmark
             found = [change async for change in short.watch(CONFIGMAP, ConfigMap, of(space), since=since)]
     assert {change.type for change in found} == {"BOOKMARK"}
@@ -157,7 +158,7 @@ async def test_an_object_of_14_megabytes_in_any_script_comes_whole(kube: Kube, s
     since = (await kube.list(WIDGET, Object, Scope(namespace=space))).version
     await kube.create(WIDGET, space, widget("big", text=text), Object)
     async with (
-        asyncio.timeout(LIMIT_SECONDS),
+        asyncio.timeout(patient(LIMIT_SECONDS)),
         aclosing(kube.watch(WIDGET, Widget, Scope(namespace=space), since=since)) as stream,
     ):
         change = await anext(stream)
