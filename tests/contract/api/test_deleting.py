@@ -138,6 +138,7 @@ def test_a_pod_without_a_node_goes_at_once(api: Api, space: str) -> None:
     [
         pytest.param({}, {}, 30, id="half a minute by default"),
         pytest.param({"terminationGracePeriodSeconds": 7}, {}, 7, id="what the pod wants"),
+        pytest.param({"terminationGracePeriodSeconds": -1}, {}, 1, id="less than nothing"),
         pytest.param({"terminationGracePeriodSeconds": 7}, {"gracePeriodSeconds": 90}, 90, id="what the caller wants"),
     ],
 )

@@ -59,5 +59,9 @@ def test_mantas_own_variable_wins() -> None:
 
 
 def test_a_value_that_cannot_be_is_told_under_the_name_it_was_given() -> None:
-    with pytest.raises(Misconfigured, match="ENABLE_PROBES_INJECTION is 'maybe'; expected true or false"):
-        rules(ENABLE_PROBES_INJECTION="maybe")
+    with pytest.raises(Misconfigured, match="MANTA_CLUSTER_RECONCILER_PROBES is 'maybe'; expected true or false"):
+        rules(MANTA_CLUSTER_RECONCILER_PROBES="maybe")
+
+
+def test_a_word_that_kuberay_does_not_know_changes_nothing() -> None:
+    assert rules(ENABLE_PROBES_INJECTION="maybe", RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV="soon") == Rules()

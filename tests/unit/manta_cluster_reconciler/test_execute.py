@@ -164,7 +164,7 @@ async def test_a_token_is_made_and_only_its_key_remembered(stage: Stage) -> None
     found = stage.find(SECRET, "demo")
     assert found is not None
     assert len(found["data"]["auth_token"]) == 60
-    remembered = stage.known.fetched(fresh=False).get(SECRET, "demo")
+    remembered = stage.known.fetched().get(SECRET, "demo")
     assert remembered is not None
     assert remembered["data"] == {"auth_token": ""}
 
@@ -172,7 +172,7 @@ async def test_a_token_is_made_and_only_its_key_remembered(stage: Stage) -> None
 async def test_a_child_that_is_there_already_will_do(stage: Stage) -> None:
     action = Create(kind=ROLE, body=role(stage.cluster))
     await stage.carry_out([action], [action])
-    assert stage.known.fetched(fresh=False).get(ROLE, "demo")
+    assert stage.known.fetched().get(ROLE, "demo")
 
 
 async def test_a_head_service_must_be_the_clusters_own(stage: Stage) -> None:
@@ -208,6 +208,12 @@ async def test_a_finalizer_is_added_to_those_there_are(stage: Stage) -> None:
         await stage.carry_out([AddFinalizer("example.test/b")])
 
 
+async def test_after_the_finalizer_everything_is_seen_for_the_first_time(stage: Stage) -> None:
+    stage.known.begin(stage.cluster, 0)
+    await stage.carry_out([AddFinalizer("example.test/a")])
+    assert not stage.known.is_current(stage.cluster, 1), "what is told at the first look would never be told"
+
+
 async def test_a_patch_counts_for_one_version_and_failing_makes_doubt(stage: Stage) -> None:
     stage.known.begin(stage.cluster, 0)
     stage.store.create(ROLE, "default", role(stage.cluster))
@@ -218,7 +224,7 @@ async def test_a_patch_counts_for_one_version_and_failing_makes_doubt(stage: Sta
     found = stage.find(ROLE, "demo")
     assert found is not None
     await stage.carry_out([Patch(version=found["metadata"]["resourceVersion"], **change)])
-    remembered = stage.known.fetched(fresh=False).get(ROLE, "demo")
+    remembered = stage.known.fetched().get(ROLE, "demo")
     assert remembered is not None
     assert remembered["metadata"]["labels"]["a"] == "b"
 

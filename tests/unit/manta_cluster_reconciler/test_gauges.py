@@ -41,3 +41,13 @@ def test_how_long_it_took_is_shown_until_the_cluster_is_gone() -> None:
     assert f"kuberay_cluster_provisioned_duration_seconds{{{LABELS}}} 42" in shown(registry)
     gauges.gone(ITEM)
     assert shown(registry) == set()
+
+
+def test_a_cluster_that_went_to_another_replica_is_not_shown_again_when_its_partition_comes_back() -> None:
+    registry = Registry("cluster-reconciler")
+    gauges = Gauges(registry, lambda item: True)
+    gauges.saw(ITEM, cluster())
+    gauges.lose(lambda item: item.partition == 2)
+    assert shown(registry)
+    gauges.lose(lambda item: item.partition == 3)
+    assert shown(registry) == set()

@@ -67,6 +67,13 @@ def test_when_a_cluster_is_ready(workers: list[Json], failure: Failure | None, b
     assert told(scene(of, head(of), *pods), failure).state == state
 
 
+@pytest.mark.parametrize("state", ["", "ready"])
+def test_a_reason_that_was_left_behind_goes_when_all_pods_run(state: str) -> None:
+    of = cluster(status={"state": state, "reason": "old"})
+    assert told(scene(of, head(of), worker(of, 0))).reason == ""
+    assert told(scene(of, head(of))).reason == "old"
+
+
 def test_a_suspended_cluster_without_pods_is_suspended() -> None:
     of = cluster({"suspend": True}, status={"state": "ready", "stateTransitionTimes": {"ready": NOW.isoformat()}})
     after = told(scene(of))
@@ -205,6 +212,14 @@ def test_a_patch_removes_what_is_gone_and_names_its_version() -> None:
     assert body["status"]["endpoints"] == {"a": "2"}
     assert body["status"]["desiredGPU"] == "0"
     assert body["status"]["head"] == {}
+
+
+def test_a_corrected_cluster_is_not_called_invalid_though_nothing_else_can_be_told() -> None:
+    refused = status.refused(scene(cluster()), Refusal("InvalidRayClusterSpec", "no container", "Add one."), NOW)
+    of = msgspec.structs.replace(cluster(), status=refused)
+    after = status.accepted(scene(of), NOW)
+    assert [known.type for known in after.conditions] == []
+    assert status.differs(refused, after)
 
 
 def test_a_refused_cluster_keeps_its_status_and_says_why() -> None:

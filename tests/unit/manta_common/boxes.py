@@ -74,9 +74,9 @@ class Shelf:
     def __init__(self, bus: Bus, tracing: Tracing | None = None) -> None:
         self._bus, self._tracing, self._versions = bus, tracing or Tracing(), 0
 
-    async def toy(self, partition: int, name: str, box: str) -> None:
-        """A toy that lies in a box."""
-        await self._put(partition, name, Toy(name, box), source=TOYS)
+    async def toy(self, partition: int, name: str, box: str | None) -> None:
+        """A toy that lies in a box; in none: it is gone."""
+        await self._put(partition, name, Toy(name, box) if box else None, source=TOYS)
 
     async def box(self, partition: int, name: str, colour: str | None) -> None:
         """A box of this colour; of none: it is gone."""

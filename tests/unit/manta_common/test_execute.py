@@ -35,6 +35,12 @@ def test_twice_as_many_each_round_up_to_the_limit() -> None:
     assert sorted(scene.ended) == list(range(25))
 
 
+def test_a_phase_begins_with_what_those_before_have_earned() -> None:
+    scene = Scene()
+    run(execute([[0], [1], range(2, 12)], scene.carry_out, at_most=6))
+    assert scene.begun_per_second() == [1, 1, 3, 6, 1]
+
+
 def test_after_a_failure_nothing_more_is_begun_but_the_begun_ends() -> None:
     scene = Scene(1)
     with pytest.raises(Conflict, match="action 1"):
@@ -47,7 +53,7 @@ def test_a_phase_with_a_failure_is_the_last() -> None:
     scene = Scene(2)
     with pytest.raises(Conflict):
         run(execute([[1], [2, 3], [4]], scene.carry_out))
-    assert scene.ended == [1]
+    assert [action for action, _ in scene.begun] == [1, 2, 3]
 
 
 def test_cancelling_cancels_what_runs() -> None:

@@ -179,6 +179,14 @@ def test_an_object_that_is_being_deleted_is_seen_as_terminating() -> None:
             message("a", TOYS.channel.encode(State(key=Key("n", "a"), uid="u", version="abc", object=Toy("x")))),
             id="a version that is no number",
         ),
+        pytest.param(
+            message("a", TOYS.channel.encode(State(key=Key("n", "a"), uid="u", version="9" * 30, object=Toy("x")))),
+            id="a version that would hide all later ones",
+        ),
+        pytest.param(
+            message("a", TOYS.channel.encode(State(key=Key("n", "a"), uid="u", version="1_0", object=Toy("x")))),
+            id="a version that no server writes",
+        ),
     ],
 )
 def test_poison_is_told_and_left_out(poison: Message) -> None:

@@ -5,6 +5,7 @@ import pytest
 from manta_common.gojson import encode
 from manta_common.gotext import GoError
 from manta_common.goyaml import read
+from manta_common.validation.yamltext import mapping_fault
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,31 @@ def test_yaml_becomes_json(text: str, written: str) -> None:
 def test_what_json_cannot_say_is_told(text: str, because: str) -> None:
     with pytest.raises(GoError, match=because.replace("+", r"\+")):
         encode(read(text))
+
+
+DEEP = {
+    "lists": "[" * 60_000,
+    "maps": "{a: " * 60_000,
+    "items": "- " * 60_000,
+    "names": "? " * 60_000,
+    "lines": "\n".join(f"{' ' * depth}a:" for depth in range(300)),
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_a_text_that_would_end_the_process_is_refused(text: str) -> None:
+    with pytest.raises(GoError, match="exceeded max depth"):
+        read(text)
+    assert "exceeded max depth" in (mapping_fault(text) or "")
+
+
+def test_a_text_that_repeats_itself_again_and_again_is_refused() -> None:
+    lists = [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    with pytest.raises(GoError, match="excessive aliasing"):
+        read("\n".join(["a0: &a0 [x]", *lists]))
+
+
+def test_many_things_are_not_deep() -> None:
+    text = "\n".join(f"n{number}: [1, {{a: b}}]" for number in range(500))
+    assert len(read(text)) == 500
+    assert mapping_fault(text) is None

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from manta_common.feed import Source
 from manta_common.keys import Key
 from manta_common.kinds import Kind
 from manta_common.plane import Item, Means, Plane, Shape, Wide
+from manta_common.store import Held
 from manta_common.telemetry.exposition import exposition
 from manta_common.telemetry.metrics import Registry
 from manta_common.worker import Pace
@@ -125,6 +126,24 @@ def test_each_replica_looks_after_the_keys_of_its_own_partitions_only() -> None:
             assert all(len(service.plane.everywhere.of(BOXES)) == 1 for service in services)
 
     run(play())
+
+
+def test_who_keeps_something_is_told_which_partitions_go_to_another_replica() -> None:
+    async def play() -> None:
+        scene, lost = Scene(), list[set[int]]()
+        first = scene.plane(Toys())
+        async with running(first):
+            first.when_lost(lambda belongs: lost.append(_partitions(belongs)))
+            async with running(scene.plane(Toys())):
+                gone = set(range(PARTITIONS)) - first.owner.held
+                assert gone
+                assert sorted(map(sorted, lost)) == [[partition] for partition in sorted(gone)]
+
+    run(play())
+
+
+def _partitions(belongs: Callable[[Item], bool]) -> set[int]:
+    return {partition for partition in range(PARTITIONS) if belongs(Item(partition, Key("n", "any")))}
 
 
 def test_nothing_is_decided_until_the_wide_view_is_whole() -> None:
@@ -283,6 +302,27 @@ def test_what_is_dirty_is_shown() -> None:
     run(play())
 
 
+def test_what_is_known_is_shown() -> None:
+    async def play() -> None:
+        scene, service = Scene(), Toys()
+        await scene.shelf.toy(1, "bear", "box")
+        await scene.shelf.toy(2, "duck", "box")
+        plane = scene.plane(service)
+        assert plane.objects() == {}
+        async with running(plane):
+            shown = plane.objects()
+            held = {str(one.key): f"{one.uid} {one.version}" for one in _known(plane)}
+            assert shown == {"toy": held}
+            assert set(held) == {"n/bear", "n/duck"}
+
+    run(play())
+
+
+def _known(plane: Plane) -> list[Held[Any]]:
+    views = [plane.view_of(Item(partition, Key("n", "any"))) for partition in range(PARTITIONS)]
+    return [held for view in views if view for _, held in view]
+
+
 class Cars(Toys):
     """Another service of the same process."""
 
@@ -315,6 +355,23 @@ def test_what_was_made_after_its_partition_became_ours_is_trusted() -> None:
             assert plane.fence.is_verified(item)
         plane.trust_if_new(Item(PARTITIONS + 1, item.key), begun + timedelta(days=1))
         assert not plane.fence.is_verified(Item(PARTITIONS + 1, item.key))
+
+    run(play())
+
+
+def test_of_what_is_gone_nothing_is_kept_in_mind() -> None:
+    async def play() -> None:
+        scene, item = Scene(), Item(1, Key("n", "bear"))
+        await scene.shelf.toy(1, "bear", "box")
+        plane = scene.plane(Toys())
+        async with running(plane):
+            plane.fence.trust(item)
+            await scene.shelf.toy(1, "bear", "other-box")
+            await asyncio.sleep(1)
+            assert plane.fence.is_verified(item)
+            await scene.shelf.toy(1, "bear", None)
+            await asyncio.sleep(1)
+            assert not plane.fence.is_verified(item)
 
     run(play())
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from manta_common.turns import LEAST, Turns
+from manta_common.turns import COURTESY, LEAST, Turns
 from tests.unit.manta_common.virtual import run
 
 
@@ -48,13 +48,13 @@ def test_a_key_with_many_calls_does_not_hold_up_another() -> None:
     assert run(main()) <= 8
 
 
-def test_many_keys_at_once_get_no_more_places_than_one() -> None:
+def test_many_keys_at_once_get_a_few_more_places_than_one() -> None:
     async def main() -> int:
         turns, server = Turns[str](least=4), Server(at_once=2)
         await make(turns, server, *(f"key-{number}" for number in range(200)))
         return server.most
 
-    assert run(main()) == 4
+    assert run(main()) == 4 + COURTESY
 
 
 def test_free_places_go_round_between_keys() -> None:
@@ -63,7 +63,7 @@ def test_free_places_go_round_between_keys() -> None:
         await make(turns, server, *"aaabbbcc")
         return server.answered
 
-    assert "".join(run(main())) == "aabcabcb"  # the first goes before the others have come
+    assert "".join(run(main())) == "abcabcab"  # the first of each goes at once
 
 
 @pytest.mark.parametrize(

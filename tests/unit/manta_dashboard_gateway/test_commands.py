@@ -1,6 +1,7 @@
 """Calls: their errors are typed, their deadlines hold, and equal questions are asked once."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,11 +11,12 @@ import pytest
 from manta_common.bus.channel import call_subject
 from manta_common.clock import SystemClock
 from manta_common.dashboard import calls
-from manta_common.errors import AlreadyExists, Conflict, NotFound, Refused, Unreachable
+from manta_common.errors import AlreadyExists, Conflict, MantaError, NotFound, Refused, Unreachable
 from manta_common.keys import Key
 from manta_dashboard_gateway.gateway import Gateway
 from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
 from tests.parts.gateway_world import World, token_auth
+from tests.parts.mangling import FACTOR, encoded, mangled, sample
 from tests.parts.patience import patient
 from tests.parts.stub_dashboard import StubDashboard
 from tests.parts.stub_faults import Delay, Fail, Hang
@@ -71,10 +73,11 @@ async def test_a_job_from_its_submission_to_its_end(world: World, stub_dashboard
         await world.dashboards.get(about("job"))
 
 
-async def test_another_job_of_the_id(world: World, stub_dashboard: StubDashboard) -> None:
+async def test_a_job_that_ray_has_already_is_not_submitted(world: World, stub_dashboard: StubDashboard) -> None:
     [name] = stub_dashboard.add(1, LONG)
     with pytest.raises(AlreadyExists, match="another job"):
         await world.dashboards.submit(calls.Submission(cluster=RAY, job_id=name, entrypoint="other"))
+    assert stub_dashboard.calls["POST /api/jobs/"] == 0
 
 
 async def test_what_ray_refuses_is_told_in_its_words(world: World, stub_dashboard: StubDashboard) -> None:
@@ -163,3 +166,28 @@ async def test_a_command_is_not_held_up_by_a_poll(world: World, stub_dashboard: 
     await world.job("job", "ray", name)
     await world.said("job", trouble="unreachable")
     assert (await world.dashboards.version(calls.AboutCluster(cluster=RAY, limit_seconds=0.5))).ray_version
+
+
+QUESTIONS = {
+    call.verb: encoded({**sample(type_), "cluster": {"namespace": "default", "name": "ray"}, "cluster_uid": ""})
+    for call, type_ in (
+        (calls.SUBMIT, calls.Submission),
+        (calls.GET, calls.AboutJob),
+        (calls.LIST, calls.AboutCluster),
+        (calls.STOP, calls.AboutJob),
+        (calls.DELETE, calls.AboutJob),
+        (calls.LOGS, calls.LogRange),
+        (calls.GET_APPLICATIONS, calls.AboutCluster),
+        (calls.PUT_APPLICATIONS, calls.ServeConfig),
+        (calls.VERSION, calls.AboutCluster),
+    )
+}
+
+
+@pytest.mark.parametrize("verb", QUESTIONS)
+async def test_a_question_of_any_bytes_is_answered_or_refused(verb: str, gateway: Gateway, world: World) -> None:
+    answer, good = gateway.commands.verbs()[verb], QUESTIONS[verb]
+    for seed in range(40 * FACTOR):
+        with contextlib.suppress(MantaError):  # and no other error
+            await answer(mangled(good, seed), {})
+    assert (await world.dashboards.version(calls.AboutCluster(cluster=RAY))).ray_version

@@ -168,6 +168,28 @@ def test_a_program_runs_in_a_pod_and_its_result_is_the_exit_code() -> None:
     simulate(scenario)
 
 
+def test_a_pod_goes_on_without_a_container_that_has_ended_and_is_not_ready_again() -> None:
+    async def scenario(world: World) -> None:
+        async def program(_: Any) -> int:
+            await world.sleep(3)
+            return 7
+
+        world.nodes.add()
+        world.nodes.script(PodScript(program=program, container="beside"), name="a")
+        both = [{"name": name, "image": "i"} for name in ("ray", "beside")]
+        world.create(POD, pod("a", containers=both, restartPolicy="Never"))
+        await world.until("it is ready", lambda: ready(world) == ["a"])
+        await world.until("it is not ready any more", lambda: not ready(world))
+        await world.sleep(30)
+        [found] = world.objects(POD)
+        ray, beside = found["status"]["containerStatuses"]
+        assert (phase(world, "a"), ready(world), pods.answers(found)) == ("Running", [], True)
+        assert (ray["ready"], "running" in ray["state"]) == (True, True)
+        assert (beside["ready"], beside["state"]["terminated"]["exitCode"]) == (False, 7)
+
+    simulate(scenario)
+
+
 def test_a_lost_node_takes_its_pods_with_it() -> None:
     async def scenario(world: World) -> None:
         world.nodes.add(2)

@@ -144,6 +144,9 @@ def test_without_the_switch_the_cluster_just_goes() -> None:
     assert [type(action) for action in found] == [RemoveFinalizer]
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("", 300), ("x", 300), ("0", 300), ("-5", 300), ("7", 7), ("+7", 7)])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("", 300), ("x", 300), ("0", 300), ("-5", 300), ("7", 7), ("+7", 7), (str(2**62), 2**31 - 1)],
+)
 def test_patience(text: str, seconds: int) -> None:
     assert patience_seconds({"ray.io/gcs-ft-deletion-timeout": text}, 300) == seconds

@@ -65,6 +65,11 @@ def test_what_is_gone_done_or_somebody_elses_does_not_wait(desk: Desk) -> None:
     assert desk.queue.shown() == {"pending": 0, "next": []}
 
 
+def test_what_went_to_another_replica_is_forgotten(desk: Desk) -> None:
+    desk.queue.lose(lambda item: item.partition == 0)
+    assert desk.queue.shown()["pending"] == 1
+
+
 def test_deletions_are_counted_with_how_late_they_were(desk: Desk) -> None:
     deletion = Deletion(after(0), "DeleteSelf", "deletionRules[1]")
     desk.queue.failed(deletion)

@@ -106,6 +106,15 @@ def test_who_has_nothing_to_delete_any_more_is_not_called(desk: Desk) -> None:
     assert desk.called() == ["b"]
 
 
+def test_who_asked_and_went_to_another_replica_is_not_called(desk: Desk) -> None:
+    desk.ask("a", 0)
+    desk.ask("b", 1)
+    desk.turns.lose(lambda one: one == item("a"))
+    desk.now += GATHERING_SECONDS
+    desk.ask("b", 1)
+    assert desk.called() == ["b"]
+
+
 def test_a_time_that_changed_counts(desk: Desk) -> None:
     for name, seconds in (("a", 0), ("b", 1), ("c", 2), ("a", 9)):
         desk.ask(name, seconds)

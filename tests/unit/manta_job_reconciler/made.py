@@ -104,13 +104,20 @@ def submitter(finished: str = "", at: datetime = NOW, **meta: Any) -> Job:
     return Job(metadata=about, status=JobStatus(conditions=(ended,) if finished else ()))
 
 
-def head(uid: str = "head-uid", *, exit_code: int | None = None, restarts: int = 0, last: int | None = None) -> Pod:
+def head(
+    uid: str = "head-uid",
+    *,
+    exit_code: int | None = None,
+    at: datetime | None = NOW,
+    restarts: int = 0,
+    last: int | None = None,
+) -> Pod:
     """The head pod with a submitter beside it that may have ended."""
     container = ContainerStatus(
         name="ray-job-submitter",
         restart_count=restarts,
-        state=_ended(exit_code),
-        last_state=_ended(last),
+        state=_ended(exit_code, at),
+        last_state=_ended(last, NOW),
     )
     about = ObjectMeta(name="demo-c-head", namespace="ns", uid=uid, labels={labels.NODE_TYPE: labels.HEAD})
     return Pod(metadata=about, status=PodStatus(container_statuses=(container,)))
@@ -133,7 +140,7 @@ def settled(about: RayJob, said: RayJobStatus, **found: Any) -> Observed:
     return observed(about, said, **(there | found))
 
 
-def _ended(exit_code: int | None) -> ContainerState:
+def _ended(exit_code: int | None, at: datetime | None) -> ContainerState:
     if exit_code is None:
         return ContainerState()
-    return ContainerState(terminated=StateOfContainer(exit_code=exit_code, reason="Error", finished_at=NOW))
+    return ContainerState(terminated=StateOfContainer(exit_code=exit_code, reason="Error", finished_at=at))

@@ -9,7 +9,7 @@ from manta_common.api.core import ContainerState, ContainerStatus, Pod, PodStatu
 from manta_common.api.meta import Condition, ObjectMeta
 from manta_common.api.raycluster import RayCluster
 from manta_common.ray.settings import RaySettings
-from manta_job_reconciler.conditions import refused
+from manta_job_reconciler.conditions import refused, unasked
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.policies.causes import CHARACTERS, awaited, told, trouble
 from manta_job_reconciler.status import completed
@@ -108,6 +108,16 @@ def test_a_refusal_after_the_beginning_changes_no_condition() -> None:
     begun = settled(job(), running())
     said = completed(begun, begun.status, JobSettings(), NOW)
     assert refused(said, "no") == said
+
+
+def test_why_ray_could_not_be_given_the_job_is_told_until_there_is_more_to_tell() -> None:
+    begun = settled(job(), running())
+    said = unasked(completed(begun, begun.status, JobSettings(), NOW), "no answer in time")
+    assert (find(said, "Submitted") or pytest.fail("not told")).message == "no answer in time"
+    assert said.message == ""
+    assert awaited(begun.after(said), said, JobSettings()) == "no answer in time"
+    heard = settled(job(), said, report=report(trouble="unreachable"))
+    assert awaited(heard, said, JobSettings()) == "Waits for an answer of the dashboard."
 
 
 def test_a_cause_is_never_long() -> None:

@@ -53,6 +53,16 @@ def test_an_end_is_timed_and_forgotten_with_the_job(state: str) -> None:
     assert series(registry) == set()
 
 
+def test_a_job_that_went_to_another_replica_is_not_shown_again_when_its_partition_comes_back() -> None:
+    registry = Registry()
+    found = gauges(registry)
+    found.saw(ITEM, made())
+    found.lose(lambda item: item.partition == 1)
+    assert series(registry)
+    found.lose(lambda item: item.partition == 0)
+    assert series(registry) == set()
+
+
 def test_what_is_no_end_is_not_timed() -> None:
     registry = Registry()
     found = gauges(registry)

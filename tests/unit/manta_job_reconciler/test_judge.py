@@ -12,6 +12,7 @@ from manta_common.plane import Item
 from manta_job_reconciler import judge
 from manta_job_reconciler.judge import Judge
 from manta_job_reconciler.policies.validity import lasting_problem, problem
+from tests.examples import manifests
 from tests.unit.manta_job_reconciler.made import job
 
 ITEM = Item(0, Key("default", "train"))
@@ -66,3 +67,31 @@ def test_a_job_that_is_gone_is_forgotten(looks: list[str]) -> None:
     judges.forget(ITEM)
     judges.problem(ITEM, about)
     assert len(looks) == 2
+
+
+def test_a_job_that_went_to_another_replica_is_forgotten(looks: list[str]) -> None:
+    judges, about = Judge(Gates()), job()
+    judges.problem(ITEM, about)
+    judges.lose(lambda item: item != ITEM)
+    judges.problem(ITEM, about)
+    assert len(looks) == 1
+    judges.lose(lambda item: item == ITEM)
+    judges.problem(ITEM, about)
+    assert len(looks) == 2
+
+
+@pytest.mark.parametrize("mode", ["HttpMode", ""])
+def test_a_mode_that_is_none_is_named(mode: str) -> None:
+    wrong = Judge(Gates()).problem(ITEM, changed(job(), "spec", submission_mode=mode))
+    modes = "K8sJobMode, HTTPMode, InteractiveMode, SidecarMode"
+    told = f"The RayJob spec is invalid: submissionMode must be one of {modes}, got: {mode!r}"
+    assert wrong == ("InvalidRayJobSpec", told)
+
+
+def test_a_cluster_that_would_be_refused_is_refused_with_its_job() -> None:
+    strategy = {"type": "Recreate"}
+    wrong = Judge(Gates()).problem(ITEM, job(rayClusterSpec={**manifests.CLUSTER, "upgradeStrategy": strategy}))
+    assert wrong == (
+        "InvalidRayJobSpec",
+        "The RayJob spec is invalid: upgradeStrategy cannot be set when RayCluster is created by RayJob",
+    )

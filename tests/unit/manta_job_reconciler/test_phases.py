@@ -120,6 +120,12 @@ def test_names_that_users_choose(about: Any, job_id: str | None, cluster_name: s
             "Failed",
             id="the submitter in the head died first",
         ),
+        pytest.param(
+            settled(job("SidecarMode"), status("Initializing"), cluster=cluster(""), pods=(head(exit_code=0),)),
+            [],
+            "Running",
+            id="the submitter in the head was done first",
+        ),
     ],
 )
 def test_initializing(about: Observed, does: list[str], says: str) -> None:
@@ -272,6 +278,24 @@ def test_waiting(job_id: str, says: str) -> None:
             id="the submitter failed because the job did",
         ),
         pytest.param(
+            settled(job("K8sJobMode"), running(), submitter=submitter("Failed", ago(30)), report=report("RUNNING")),
+            [],
+            ("Failed", "FAILED", "JobDeploymentStatusTransitionGracePeriodExceeded"),
+            id="the submitter failed long ago",
+        ),
+        pytest.param(
+            settled(job("K8sJobMode"), running(), submitter=submitter("Failed", ago(30)), report=report("FAILED")),
+            [],
+            ("Failed", "FAILED", "AppFailed"),
+            id="the submitter failed long ago because the job did",
+        ),
+        pytest.param(
+            settled(job("K8sJobMode"), running(), submitter=submitter("Failed", ago(30)), report=report("SUCCEEDED")),
+            [],
+            ("Failed", "FAILED", "JobDeploymentStatusTransitionGracePeriodExceeded"),
+            id="the submitter failed long ago though the job did not",
+        ),
+        pytest.param(
             settled(job("K8sJobMode"), running(), submitter=submitter("Complete"), report=report(trouble="not_found")),
             ["Confirm"],
             ("Failed", "", "AppFailed"),
@@ -302,8 +326,22 @@ def test_waiting(job_id: str, says: str) -> None:
             id="the submitter in the head ended",
         ),
         pytest.param(
-            settled(job("SidecarMode"), running(), pods=(), report=report("RUNNING")),
+            settled(
+                job("SidecarMode"), running(), pods=(head(exit_code=137, at=None),), report=report(trouble="not_found")
+            ),
             [],
+            ("Failed", "FAILED", "JobDeploymentStatusTransitionGracePeriodExceeded"),
+            id="the submitter in the head failed, nobody knows when",
+        ),
+        pytest.param(
+            settled(job("SidecarMode"), running(), pods=(head(exit_code=0, at=None),), report=report("SUCCEEDED")),
+            [],
+            ("Complete", "SUCCEEDED", ""),
+            id="the submitter in the head ended, nobody knows when",
+        ),
+        pytest.param(
+            settled(job("SidecarMode"), running(), pods=(), report=report("RUNNING")),
+            ["RequireNoHead"],
             ("Failed", "RUNNING", "AppFailed"),
             id="the head is gone with its submitter",
         ),
@@ -350,6 +388,17 @@ def test_running(about: Observed, does: list[str], says: tuple[str, str, str]) -
     found = step(about)
     assert acts(found) == does
     assert said(found, "job_deployment_status", "job_status", "reason") == says
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [pytest.param(ago(60), "2026-01-02 03:03:05", id="known"), pytest.param(None, "0001-01-01 00:00:00", id="unknown")],
+)
+def test_when_a_submitter_ended_is_told(at: Any, shown: str) -> None:
+    found = step(settled(job("SidecarMode"), running(), pods=(head(exit_code=1, at=at),), report=report("RUNNING")))
+    assert found.status.message == (
+        f"The RayJob submitter finished at {shown} but the ray job did not reach terminal state within 30s"
+    )
 
 
 @pytest.mark.parametrize(
@@ -485,6 +534,22 @@ def test_a_corrected_job_goes_on_where_it_was(about: Any, says: str) -> None:
     wrong = msgspec.structs.replace(about, job_deployment_status="ValidationFailed", reason="ValidationFailed")
     found = step(observed(job(), wrong))
     assert said(found, "job_deployment_status", "reason") == (says, "")
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        pytest.param("HTTPMode", "ValidationFailed", id="another mode"),
+        pytest.param("InteractiveMode", "Waiting", id="the mode that it had"),
+    ],
+)
+def test_a_job_that_waited_for_a_person_goes_on_in_its_own_mode_only(mode: str, says: str) -> None:
+    waiting = status("Waiting", job_id="", dashboard_url=URL)
+    wrong = step(settled(job("HTTPMode"), waiting))
+    assert (wrong.status.job_deployment_status, len(wrong.told)) == ("ValidationFailed", 1)
+    found = step(settled(job(mode), wrong.status))
+    assert found.status.job_deployment_status == says
+    assert (found.status == wrong.status) is (says == "ValidationFailed")
 
 
 @pytest.mark.parametrize(

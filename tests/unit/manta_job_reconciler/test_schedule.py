@@ -73,7 +73,14 @@ def test_of_missed_ticks_only_the_last_is_made_up_for() -> None:
     assert WriteSchedule(hours(100), "3") in found
 
 
-@pytest.mark.parametrize(("limit", "made"), [pytest.param(1800, 1, id="in time"), pytest.param(1799, 0, id="too late")])
+@pytest.mark.parametrize(
+    ("limit", "made"),
+    [
+        pytest.param(1800, 1, id="in time"),
+        pytest.param(1799, 0, id="too late"),
+        pytest.param(2**62, 1, id="longer than times can tell"),
+    ],
+)
 def test_a_tick_may_come_too_late(limit: int, made: int) -> None:
     found = acts(cron(startingDeadlineSeconds=limit), hours(1.5))
     assert len(ticks(found)) == made

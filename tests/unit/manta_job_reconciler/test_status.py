@@ -19,10 +19,17 @@ def writes(about: Observed) -> list[WriteStatus]:
     return [action for phase in found for action in phase if isinstance(action, WriteStatus)]
 
 
-def test_who_submits_asks_at_once_how_it_goes_and_tells_of_the_cluster_too() -> None:
+def test_who_submits_asks_at_once_how_it_goes() -> None:
     (write,) = writes(settled(job(), status("Initializing")))
     assert write.with_answer
-    assert write.status.ray_cluster_status.state == "ready"
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode", "SidecarMode", "InteractiveMode"])
+def test_that_the_cluster_is_ready_is_not_told_before_ray_has_said_something_of_the_job(mode: str) -> None:
+    before = status("Initializing", ray_cluster_status=RayClusterStatus(reason="so far"))
+    (write,) = writes(settled(job(mode), before))
+    assert write.status.dashboard_url
+    assert write.status.ray_cluster_status == before.ray_cluster_status
 
 
 def test_whoever_does_not_submit_does_not_ask() -> None:
@@ -37,6 +44,7 @@ def test_the_first_answer_is_part_of_the_status(said: str) -> None:
     found = JobDetails(job_id="demo-1", status=said, message="so it goes", started_at=ago(1))
     after = answered(about, write.status, found, JobSettings(), NOW)
     assert (after.job_status, after.message, after.ray_job_info.start_time) == (said, "so it goes", ago(1))
+    assert after.ray_cluster_status.state == "ready"
     runs = next(condition for condition in after.conditions if condition.type == "Running")
     assert runs.status == ("True" if said == "RUNNING" else "False")
 
@@ -67,6 +75,13 @@ def test_news_of_the_cluster_alone_wait(told_at: datetime | None, changed_at: da
 def test_news_of_the_job_do_not_wait() -> None:
     before = running()
     after = msgspec.structs.replace(before, job_status="RUNNING", ray_cluster_status=RayClusterStatus(state="ready"))
+    assert waits_until(before, after) is None
+
+
+@pytest.mark.parametrize("state", ["suspended", "failed"])
+def test_that_the_cluster_has_come_to_another_state_does_not_wait(state: str) -> None:
+    before = status("Initializing")
+    after = msgspec.structs.replace(before, ray_cluster_status=RayClusterStatus(state=state, last_update_time=NOW))
     assert waits_until(before, after) is None
 
 

@@ -7,9 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from manta_common.api.core import Service
+from manta_common.api.gates import Gates
+from manta_common.api.raycluster import RayCluster, RayClusterStatus
 from manta_common.api.rayservice import AppStatus, RayServiceStatus, RayServiceStatuses
 from manta_common.deeds import Recheck, Tell
 from manta_common.phases import Phase
+from manta_common.ray.settings import RaySettings
 from manta_serve_reconciler.actions import (
     Action,
     AddFinalizer,
@@ -118,6 +122,37 @@ def test_a_service_that_serves_needs_nothing() -> None:
     assert decided(msgspec.structs.replace(settled, active=side)) == []
 
 
+def scaled(cluster: RayCluster, *, desired: int, ready: int) -> RayCluster:
+    """A cluster with so many workers."""
+    counts = {"desired_worker_replicas": desired, "ready_worker_replicas": ready, "available_worker_replicas": ready}
+    return msgspec.structs.replace(cluster, status=msgspec.structs.replace(cluster.status, **counts))
+
+
+@pytest.mark.parametrize(
+    ("role", "ready", "is_written"),
+    [
+        pytest.param("active", 3, True, id="they are all there"),
+        pytest.param("active", 2, True, id="some are not ready"),
+        pytest.param("active", 0, False, id="they do not come"),
+        pytest.param("pending", 3, False, id="it does not serve yet"),
+    ],
+)
+def test_the_workers_of_the_cluster_that_serves_are_told_when_others_are_ready(
+    role: Any, ready: int, is_written: bool
+) -> None:
+    before = made.cluster("new")
+    told = RayServiceStatus(
+        ray_cluster_name="new",
+        ray_cluster_status=before.status,
+        application_statuses={"one": AppStatus(status="DEPLOYING")},
+    )
+    side = made.side(role, "new", cluster=before, report=made.report("DEPLOYING"), status=told)
+    settled = written(made.observed(made.service(status=STEADY), **{role: side}))
+    after = msgspec.structs.replace(side, cluster=scaled(before, desired=3, ready=ready))
+    found = made.observed(made.service(status=settled), **{role: after})
+    assert names(found) == ([["WriteStatus"]] if is_written else [])
+
+
 @pytest.mark.parametrize(
     ("endpoints", "ready"),
     [
@@ -152,6 +187,21 @@ def test_a_changed_cluster_means_another_one_and_the_old_applications_are_let_be
     found = made.observed(changed, active=active, services=made.services("old"), endpoints={"demo-serve-svc": 2})
     assert names(found) == [["WriteStatus"], ["CreateCluster"]]
     assert find(written(found), "UpgradeInProgress").status == "True"  # type: ignore[union-attr]
+
+
+def test_a_cluster_that_kuberay_made_is_marked_in_place_and_goes_on_serving() -> None:
+    notes = {"ray.io/kuberay-version": "v1.7.0", "ray.io/hash-without-replicas-and-workers-to-delete": "OF-KUBERAY"}
+    cluster = made.cluster("old")
+    about = msgspec.structs.replace(cluster.metadata, annotations={**cluster.metadata.annotations, **notes})
+    foreign = msgspec.structs.replace(cluster, metadata=about)
+    active = made.side("active", "old", cluster=foreign, report=made.report(of="old"))
+    found = made.observed(
+        made.service(status=STEADY), active=active, services=made.services("old"), endpoints={"demo-serve-svc": 2}
+    )
+    assert names(found) == [["UpdateCluster"], ["WriteStatus"]]
+    status = written(found)
+    assert status.pending_service_status == RayServiceStatus()
+    assert status.active_service_status.application_statuses["one"].status == "RUNNING"
 
 
 def test_the_generation_counts_as_seen_only_when_serve_was_told() -> None:
@@ -235,6 +285,20 @@ def test_a_deadline_that_cannot_be_read_is_refused(value: str) -> None:
     assert ready.message.endswith(f"must be a positive duration or a positive number of seconds, got: {value}")
 
 
+@pytest.mark.parametrize("name", ["ray.io/initializing-timeout", "ray.io/upgrade-timeout"])
+def test_a_deadline_beyond_what_times_can_tell_is_far_away(name: str) -> None:
+    patient = made.service(meta={"annotations": {name: str(2**62)}})
+    begun = made.observed(msgspec.structs.replace(patient, status=written(made.observed(patient))))
+    assert names(begun)
+
+
+def test_a_cluster_that_would_be_refused_is_refused_with_its_service() -> None:
+    wrong = made.service({"rayClusterConfig": {"upgradeStrategy": {"type": "Recreate"}}})
+    ready = find(written(made.observed(wrong)), "Ready")
+    assert ready is not None
+    assert ready.message.endswith("upgradeStrategy cannot be set when RayCluster is created by RayService")
+
+
 def test_suspension_is_written_before_anything_is_deleted() -> None:
     asked = made.service({"suspend": True}, status=STEADY)
     active = made.side("active", "old", cluster=made.cluster("old"))
@@ -312,16 +376,50 @@ def test_why_a_service_is_not_ready_stands_in_the_condition() -> None:
     assert ready.message == "RayService is initializing: application one is UNHEALTHY: no module named a"
 
 
-def test_without_a_port_for_serve_nothing_is_switched_and_the_condition_says_why() -> None:
+def portless(*, services: dict[str, Service] | None = None) -> Observed:
+    """A RayService whose first cluster runs all applications, but whose head has no port for Serve."""
     ports = [{"name": "dashboard", "containerPort": 8265}]
     containers = [{"name": "ray-head", "image": "ray:1", "ports": ports}]
-    portless = made.service({"rayClusterConfig": {"headGroupSpec": {"template": {"spec": {"containers": containers}}}}})
-    pending = made.side("pending", "new", cluster=made.cluster("new", portless), report=made.report())
-    found = made.observed(portless, pending=pending)
-    ready = find(written(found), "Ready")
+    wanted = made.service({"rayClusterConfig": {"headGroupSpec": {"template": {"spec": {"containers": containers}}}}})
+    pending = made.side("pending", "new", cluster=made.cluster("new", wanted), report=made.report())
+    return made.observed(wanted, pending=pending, services=services or {})
+
+
+def test_without_a_port_for_serve_there_is_the_head_service_alone_and_the_condition_says_why() -> None:
+    found = portless()
+    assert decided(found)[0] == (CreateService("head", "demo-head-svc", "new"),)
+    status = written(found)
+    ready = find(status, "Ready")
     assert ready is not None
     assert "Please specify a port named 'serve'" in ready.message
-    assert names(found) == [["WriteStatus"]]
+    assert status.active_service_status.ray_cluster_name == ""
+    again = portless(services={"demo-head-svc": made.kube_service("demo-head-svc", "new")})
+    assert names(again) == [["WriteStatus"]]
+
+
+@pytest.mark.parametrize(("phase", "is_asked"), [("Running", True), ("Pending", False)])
+def test_where_conditions_are_switched_off_the_head_pod_tells_whether_it_is_ready(phase: str, is_asked: bool) -> None:
+    silent = msgspec.structs.replace(made.cluster("new"), status=RayClusterStatus())
+    head = made.head("new")
+    pod = msgspec.structs.replace(head, status=msgspec.structs.replace(head.status, phase=phase))
+    pending = made.side("pending", "new", cluster=silent, heads=(pod,), submitted=Submitted())
+    off = RaySettings(gates=Gates(status_conditions=False))
+    asked = [action for each in decided(made.observed(pending=pending), ray=off) for action in each]
+    assert (Submit("new") in asked) is is_asked
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [("500ms", "500ms"), ("90", "1m30s"), ("1.5h", "1h30m0s"), ("10500ms", "10.5s"), ("250us", "250µs")],
+)
+def test_times_are_told_as_go_tells_them(limit: str, words: str) -> None:
+    slow = made.service(
+        meta={"annotations": {"ray.io/initializing-timeout": limit}},
+        status=RayServiceStatuses(conditions=(made.condition("Ready", "False", "Initializing", seconds=90_000),)),
+    )
+    ready = find(written(made.observed(slow)), "Ready")
+    assert ready is not None
+    assert f"the configured timeout of {words}. " in ready.message
 
 
 def test_the_finalizer_is_the_first_thing_that_is_written() -> None:

@@ -6,12 +6,14 @@ import msgspec
 import pytest
 
 from manta_common.api.rayservice import AppStatus, RayServiceStatus, RayServiceStatuses
-from manta_serve_reconciler.actions import CreateService, MoveService, PutObject, Submit
+from manta_serve_reconciler.actions import CreateService, MoveService, PutObject, Submit, UpdateCluster, WriteStatus
 from manta_serve_reconciler.conditions import find
+from manta_serve_reconciler.decide import decide
 from manta_serve_reconciler.observed import Observed, Role, ServeSettings, Side, Submitted
 from manta_serve_reconciler.policies import incremental, routes
 from manta_serve_reconciler.policies.applications import NOTHING, Served
 from manta_serve_reconciler.policies.incremental import LOOK, LOOK_SELDOM, Moves
+from tests.examples import manifests as examples
 from tests.examples.example import Json, merged
 from tests.unit.manta_serve_reconciler import made
 
@@ -65,7 +67,7 @@ def upgrade(old: Numbers = (100, 100), new: Numbers = (0, 0), *, goal: Json = NE
     for role, name, numbers, of in given:
         report = made.report(of=name, target_capacity=numbers[0])
         known = {"cluster": made.cluster(name, made.service(of)), "report": report, "servers": 1}
-        sides[role] = made.side(role, name, status=share(name, numbers), **(known | parts.pop(role, {})))
+        sides[role] = made.side(role, name, **({"status": share(name, numbers)} | known | parts.pop(role, {})))
     weights = list(zip(sides.values(), (old[1], new[1]), strict=True))
     route = {**routes.http_route(service, weights), **TAKEN}
     route["metadata"]["resourceVersion"] = "11"
@@ -197,6 +199,52 @@ def test_which_way(goal: Json, conditions: Any, says: str | None) -> None:
     found, _ = incremental.turned(upgrade(goal=goal, conditions=conditions), ServeSettings(), made.NOW)
     back = find(found.status, "RollbackInProgress")
     assert (back.message if back else None) == says
+
+
+def written(found: Observed) -> RayServiceStatuses:
+    """The status that a whole pass writes."""
+    actions = (action for phase in decide(found, ServeSettings(), made.NOW) for action in phase)
+    return next(action.status for action in actions if isinstance(action, WriteStatus))
+
+
+def test_one_more_group_at_the_end_changes_the_new_cluster_in_place_and_the_upgrade_goes_on() -> None:
+    groups = [examples.GROUP, {**examples.GROUP, "groupName": "large"}]
+    found = upgrade((100, 100), (50, 25), goal=merged(NEW, {"rayClusterConfig": {"workerGroupSpecs": groups}}))
+    assert (UpdateCluster("new", "pending"),) in decide(found, ServeSettings(), made.NOW)
+    status = written(found)
+    assert find(status, "RollbackInProgress") is None
+    assert numbers(status) == (100, 50, 50, 50)
+
+
+def test_both_clusters_count_in_the_pass_that_ends_the_upgrade() -> None:
+    found = upgrade((50, 0), (100, 100), endpoints={"old-serve-svc": 0, "new-serve-svc": 2})
+    status = written(found)
+    assert status.active_service_status.ray_cluster_name == "new"
+    assert status.num_serve_endpoints == 2
+
+
+def test_a_cluster_that_a_rollback_has_let_go_of_counts_no_more() -> None:
+    done = upgrade((100, 100), (0, 0), goal=THIRD, conditions=(*BUSY, BACK))
+    status = written(done)
+    assert status.pending_service_status.ray_cluster_name not in {"", "new"}
+    assert status.num_serve_endpoints == 1
+
+
+def untold(numbers: Numbers) -> RayServiceStatus:
+    """The part of a cluster that served before traffic moved step by step: nobody has said its capacity."""
+    return msgspec.structs.replace(share("old", numbers), target_capacity=None)
+
+
+def test_a_cluster_that_served_before_traffic_moved_step_by_step_has_all_its_capacity() -> None:
+    found = upgrade(new=(50, 0), active={"status": untold((100, 100))})
+    assert numbers(moved(found).status)[0] == 100
+
+
+def test_a_rollback_to_such_a_cluster_comes_to_its_end() -> None:
+    found = upgrade(new=(0, 0), goal=OLD, conditions=(*BUSY, BACK), active={"status": untold((100, 100))})
+    status = written(found)
+    assert status.pending_service_status.ray_cluster_name == ""
+    assert find(status, "RollbackInProgress") is None
 
 
 def test_a_deadline_turns_it_round_and_says_why() -> None:

@@ -49,6 +49,14 @@ def test_the_head_service_leads_to_the_cluster_under_the_name_of_the_service() -
     assert found["spec"]["selector"]["ray.io/identifier"] == "new-head"
 
 
+def test_the_head_service_has_the_annotations_of_the_users_template_alone() -> None:
+    own = {"metadata": {"annotations": {"a": "mine", "c": "d"}}, "spec": {}}
+    head = {"headServiceAnnotations": {"a": "b", "e": "f"}, "headGroupSpec": {"headService": own}}
+    annotated = made.service({"rayClusterConfig": head})
+    found = manifests.service_head_service(annotated, made.cluster("new", annotated), RaySettings())
+    assert found["metadata"]["annotations"] == {"a": "mine", "c": "d"}
+
+
 def test_the_serve_service_has_the_ports_for_serve_alone() -> None:
     found = serve_service()
     assert found["metadata"]["name"] == "demo-serve-svc"

@@ -1,6 +1,7 @@
 """The table of known differences: fields and cases that may differ, and nothing else."""
 
 import pathlib
+from typing import Any
 
 import pytest
 import yaml
@@ -53,6 +54,19 @@ def test_one_field_of_an_entry_is_left_out() -> None:
     told = {"end": {"RayJob": {"j": {"status": {"conditions": [{"type": "A", "note": 1}, {"type": "B", "note": 2}]}}}}}
     found = without(told, ("RayJob status.conditions[type=A].note",))
     assert found["end"]["RayJob"]["j"]["status"]["conditions"] == [{"type": "A"}, {"type": "B", "note": 2}]
+
+
+def test_what_a_text_may_go_on_with_is_left_out() -> None:
+    told = {
+        "end": {"RayJob": {name: {"status": {"message": text}} for name, text in (("a", "No. Cause: x"), ("b", "No"))}}
+    }
+    found = without(told, ("RayJob status.message~. Cause: ",))
+    assert {name: job["status"]["message"] for name, job in found["end"]["RayJob"].items()} == {"a": "No", "b": "No"}
+
+
+def test_a_field_that_is_not_there_has_nothing_to_go_on_with() -> None:
+    told: dict[str, Any] = {"end": {"RayJob": {"a": {"status": {}}, "b": {}}}}
+    assert without(told, ("RayJob status.message~. Cause: ",)) == {"end": {"RayJob": {"a": {"status": {}}, "b": {}}}}
 
 
 def test_what_is_no_place_is_told() -> None:

@@ -124,6 +124,9 @@ class Config(Settings, frozen=True, kw_only=True, rename="camel"):
             yield "MANTA_NATS_URLS is empty; expected at least one URL such as nats://nats:4222"
         if not _DOMAIN.fullmatch(self.cluster_domain):
             yield f"MANTA_CLUSTER_DOMAIN is {self.cluster_domain!r}; expected a domain such as cluster.local"
+        if self.batch_scheduler and self.feature_gates.workload_scheduling:
+            told = f"MANTA_BATCH_SCHEDULER is {self.batch_scheduler!r} and the feature gate KubernetesWAS is on"
+            yield f"{told}; expected one of them at most"
 
     def ray_settings(self) -> RaySettings:
         """How Ray's objects are built, as far as all services must agree on it."""

@@ -14,11 +14,14 @@ AT_MOST = 50
 
 
 async def concurrently(
-    phase: Iterable[A], carry_out: Callable[[A], Coroutine[Any, Any, None]], *, at_most: int = AT_MOST
-) -> None:
-    """Run the actions, 1 in flight, then 2, 4, ... up to `at_most`; after a failure no more are started."""
+    phase: Iterable[A], carry_out: Callable[[A], Coroutine[Any, Any, None]], *, at_most: int = AT_MOST, begin: int = 1
+) -> int:
+    """Run the actions, 1 in flight, then 2, 4, ... up to `at_most`; after a failure no more are started.
+
+    Returns with how many the next phase may begin, for which these have gone well.
+    """
     waiting, running = deque(phase), set[asyncio.Task[None]]()
-    allowed, failures = 1, list[BaseException]()
+    allowed, failures = min(begin, at_most), list[BaseException]()
     try:
         while running or (waiting and not failures):
             while waiting and not failures and len(running) < allowed:
@@ -31,11 +34,13 @@ async def concurrently(
             task.cancel()
     if failures:
         raise failures[0]
+    return allowed
 
 
 async def execute(
     phases: Iterable[Phase[A]], carry_out: Callable[[A], Coroutine[Any, Any, None]], *, at_most: int = AT_MOST
 ) -> None:
     """Run phase after phase; one with a failure is the last."""
+    allowed = 1
     for phase in phases:
-        await concurrently(phase, carry_out, at_most=at_most)
+        allowed = await concurrently(phase, carry_out, at_most=at_most, begin=allowed)

@@ -1,5 +1,6 @@
 """The feed: what the bus says of some subjects, kept in stores that are either whole or not there."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ from manta_common.telemetry.stamps import age_seconds
 from manta_common.telemetry.tracing import Headers
 
 NEVER = -1  # older than every version
+VERSION = re.compile(r"[0-9]{1,19}")
 T = TypeVar("T")
 UNKNOWN = "unknown"  # the kind of a message that is none of ours
 
@@ -178,8 +180,13 @@ def _is_same(before: Held[Any] | None, after: Held[Any] | None) -> bool:
 
 
 def number(version: str) -> int:
-    """A resourceVersion as a number; they are compared only within one kind. Nothing counts as the oldest."""
-    return int(version) if version else 0
+    """A resourceVersion as a number; they are compared only within one kind. Nothing counts as the oldest.
+
+    ValueError when it is none: an object with a version that no server gives would hide all that come later.
+    """
+    if version and not VERSION.fullmatch(version):
+        raise ValueError(f"{version[:40]!r} is no resourceVersion")
+    return int(version or 0)
 
 
 class _Told(msgspec.Struct, frozen=True):

@@ -113,6 +113,10 @@ class Fence(Generic[K]):
         """The view of this key need not be compared: nobody else can have acted for it."""
         self._verified.add(key)
 
+    def lose(self, key: K) -> None:
+        """Nothing is left of this key; should there be something again, its view is compared like any other."""
+        self._verified.discard(key)
+
     def forget(self, belongs: Callable[[K], bool]) -> None:
         """Somebody else works on these keys from now on."""
         for key in [key for key in self._awaited if belongs(key)]:

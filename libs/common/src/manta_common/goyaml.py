@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import yaml
 
+from manta_common import yamldepth
 from manta_common.gotext import GoError
 
 _PLAIN: Final = "plain"
@@ -21,6 +22,7 @@ _WORDS: Final[dict[str, Any]] = {
 _INTEGER: Final = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|[1-9][0-9]*|0)\Z")
 _OLD_OCTAL: Final = re.compile(r"\A([-+]?0)([0-7]+)\Z")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+MOST_VALUES: Final = 100_000
 _HIGHEST: Final = 2**64
 _LOWEST: Final = -(2**63)
 
@@ -37,14 +39,34 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 def read(text: str) -> Any:
     """Return the first document as plain JSON values, all numbers as floats like Go's; GoError when it is none."""
-    loader = _Loader(text)
     try:
-        node = loader.get_node() if loader.check_node() else None
-        return None if node is None else _value(node, ())
+        node = _first_document(text)
     except yaml.YAMLError as error:
         raise GoError(f"yaml: {error}") from error
+    if node is None:
+        return None
+    if _size(node, {}) > max(MOST_VALUES, len(text)):  # without aliases a text has fewer values than letters
+        raise GoError("yaml: document contains excessive aliasing")
+    return _value(node, ())
+
+
+def _first_document(text: str) -> yaml.Node | None:
+    yamldepth.check(text)
+    loader = _Loader(text)
+    try:
+        return loader.get_node() if loader.check_node() else None
     finally:
         loader.dispose()
+
+
+def _size(node: yaml.Node, known: dict[int, int]) -> int:
+    """Count the values that a node stands for, those that aliases repeat too."""
+    if id(node) not in known:
+        known[id(node)] = 1  # one that contains itself is told of later
+        pairs = isinstance(node, yaml.MappingNode)
+        below = [one for pair in node.value for one in pair] if pairs else node.value
+        known[id(node)] += 0 if isinstance(node, yaml.ScalarNode) else sum([_size(one, known) for one in below])
+    return known[id(node)]
 
 
 def _value(node: yaml.Node, around: tuple[int, ...]) -> Any:

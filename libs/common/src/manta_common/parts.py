@@ -44,6 +44,10 @@ class Parts:
         """Show something on /debug/state."""
         self._pages.state(self.service, part, show)
 
+    def show_objects(self, part: str, show: Callable[[], object]) -> None:
+        """Show on /debug/objects which objects are known; there may be many."""
+        self._pages.part("objects", self.service, part, show)
+
     def page(self, name: str, show: Callable[[], object]) -> None:
         """Serve /debug/<name>."""
         self._pages.page(name, show)

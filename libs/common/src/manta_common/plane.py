@@ -39,6 +39,9 @@ class Item(msgspec.Struct, frozen=True, order=True):
         return str(self.key)
 
 
+Belongs = Callable[[Item], bool]
+
+
 class Service(Protocol):
     """What a service gives to the plane."""
 
@@ -114,6 +117,7 @@ class Plane:
             tell=self._passed,
             chance=means.chance,
         )
+        self._losers: list[Callable[[Belongs], None]] = []
         self._everywhere = self._wide_feed(wide) if wide else None
         self.owner = Owner(means.bus, self._ownership(), clock=means.clock, chance=means.chance)
         self.worker.accept(lambda item: item.partition in self._open)
@@ -174,6 +178,19 @@ class Plane:
             "waiting_for_own_writes": self.fence.held,
         }
 
+    def objects(self) -> dict[str, dict[str, str]]:
+        """What `/debug/objects` says of a plane: uid and version of what is known, by kind; `*` marks the wide feed."""
+        known: dict[str, dict[str, str]] = {}
+        feeds = [("", feed) for feed, _ in self._feeds.values()]
+        for mark, feed in [*feeds, *([("*", self._everywhere)] if self._everywhere else [])]:
+            for word, held in feed.view or ():
+                known.setdefault(f"{word}{mark}", {})[str(held.key)] = f"{held.uid} {held.version}"
+        return known
+
+    def when_lost(self, *told: Callable[[Belongs], None]) -> None:
+        """Have functions called with which items somebody else looks after from now on, to keep nothing of them."""
+        self._losers += told
+
     def doubt(self, partition: int | Literal["*"]) -> None:
         """A view was read anew: its keys are compared with the API server's before the next act."""
         self.fence.doubt(lambda item: partition in ("*", item.partition))
@@ -212,11 +229,13 @@ class Plane:
         self._forget(partition)
 
     def _forget(self, partition: int) -> None:
-        for part in (self.fence, self.worker, self._passes):
-            part.forget(lambda item: item.partition == partition)
+        for forget in (self.fence.forget, self.worker.forget, self._passes.forget, *self._losers):
+            forget(lambda item: item.partition == partition)
 
     def _passed(self, ended: PassEnded[Item]) -> None:
         self._passes.tell(ended)
+        if not self._shows_any(ended.key):
+            self.fence.lose(ended.key)  # names are not used up: what is kept of each would grow for ever
         if self._told:
             self._told(ended)
 
@@ -231,6 +250,12 @@ class Plane:
         if word in _words(self._service.sources):
             feed, _ = self._feeds.get(item.partition, (None, None))
         return feed.shown(word, key) if feed else None
+
+    def _shows_any(self, item: Item) -> bool:
+        """Whether the partition's view shows an object of the item's name, of whatever kind, or there is no view."""
+        feed, _ = self._feeds.get(item.partition, (None, None))
+        words = _words(self._service.sources)
+        return feed is None or any(not seen or not seen.gone for seen in (feed.shown(word, item.key) for word in words))
 
     def _items_of(self, partition: int) -> Items[Item]:
         return lambda word, held: (Item(partition, key) for key in self._service.marks(word, held))

@@ -23,6 +23,7 @@ from manta_common.parts import Parts
 from manta_common.telemetry.export import tracing_of
 from manta_common.telemetry.health import Health
 from manta_common.telemetry.http import Listener, Pages
+from manta_common.telemetry.living import living
 from manta_common.telemetry.logs import configure_logging
 from manta_common.telemetry.metrics import Registry
 from manta_common.telemetry.tracing import Tracing
@@ -75,6 +76,7 @@ async def _serve(config: C, main: Main[C], *, service: str, tracing: Tracing, op
     registries, health, pages = list[Registry](), Health(), Pages()
     parts = Parts(service, tracing, registries=registries, health=health, pages=pages)
     pages.page("settings", lambda: shown(config))
+    pages.page("living", living)
     watch_usage(parts.metrics, _release(service))
     listener = Listener(opened or config.http_address, health, registries=registries, pages=pages)
     async with listener, asyncio.TaskGroup() as group:

@@ -8,13 +8,15 @@ from typing import Any, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 LEAST, MOST = 16, 64
+COURTESY = 4  # places beside those for all, for keys that have nothing under way
 FORGETTING = 1.001  # in each round: a server that has become slower for good is known as such after some time
 IDLE, BUSY = 0.25, 0.75  # the share of our calls that wait in the server, below and above which their number changes
 
 
 class Turns(Generic[K]):
     """Calls of many keys. Each free place goes to the next key in turn, so that a thousand calls of one key hold up
-    those of another as little as can be; however many keys there are, they have no more places together.
+    those of another as little as can be; however many keys there are, they have no more places together. A few more
+    are for keys that have nothing under way: what takes one call after the other would wait before each of them.
 
     The number of places follows the server: as long as calls take no longer than they did at best, there may be more
     at once; when most of a call is waiting for others of ours, more at once would help nobody, and fewer let everybody
@@ -24,8 +26,8 @@ class Turns(Generic[K]):
     def __init__(self, *, least: int = LEAST, most: int = MOST) -> None:
         self._least, self._most = min(least, most), most
         self._waiting: dict[K, deque[asyncio.Future[None]]] = {}  # in the order of their turns
+        self._taken = 0  # places
         self._under_way: Counter[K] = Counter()
-        self._taken = 0  # places; the sum of these
         self._best: dict[str, float] = {}  # seconds, by what is called
         self._places = self._least
         self._heard, self._slowness = 0, 0.0  # since the number of places was last looked at
@@ -48,8 +50,9 @@ class Turns(Generic[K]):
         return made
 
     async def _enter(self, key: K) -> None:
-        if self._taken < self._places and not self._waiting:
-            self._let_in(key)
+        is_new = key not in self._under_way and key not in self._waiting
+        if self._taken < self._places + (COURTESY if is_new else 0) and (is_new or not self._waiting):
+            self._begin(key)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(key, deque()).append(turn)
@@ -70,13 +73,13 @@ class Turns(Generic[K]):
         if not turns:
             self._waiting.pop(key, None)
 
-    def _let_in(self, key: K) -> None:
-        self._under_way[key] += 1
+    def _begin(self, key: K) -> None:
         self._taken += 1
+        self._under_way[key] += 1
 
     def _leave(self, key: K) -> None:
-        self._under_way[key] -= 1
         self._taken -= 1
+        self._under_way[key] -= 1
         if not self._under_way[key]:
             del self._under_way[key]
         while self._waiting and self._taken < self._places:
@@ -90,7 +93,7 @@ class Turns(Generic[K]):
         if turns:
             self._waiting[key] = turns  # behind the others
         if not turn.cancelled():
-            self._let_in(key)
+            self._begin(key)
             turn.set_result(None)
 
     def _learn(self, what: str, seconds: float) -> None:

@@ -78,9 +78,15 @@ async def until_stopped(parts: Parts, worker: Stoppable) -> None:
         worker.stop()
 
 
+def show_plane(parts: Parts, plane: Plane) -> None:
+    """What a plane does is shown on `/debug/state`, what it knows on `/debug/objects`."""
+    parts.show(plane.name, plane.shown)
+    parts.show_objects(plane.name, plane.objects)
+
+
 async def run_plane(parts: Parts, plane: Plane) -> None:
     """Run a service's plane until the service is told to stop; what it does is shown on `/debug/state`."""
-    parts.show(plane.name, plane.shown)
+    show_plane(parts, plane)
     parts.ready()
     await until_stopped(parts, plane)
 

@@ -10,7 +10,7 @@ from manta_common.feed import Source, View, number
 from manta_common.fence import Fence
 from manta_common.keys import Key
 from manta_common.kinds import SERVICE, Kind
-from manta_common.kube.protocol import Body, Kube, MergePatch, Patch
+from manta_common.kube.protocol import Body, Kube, Patch, guarded
 from manta_common.plane import Item
 from manta_common.turns import Turns
 
@@ -66,9 +66,10 @@ class Writes:
             self.wrote(item, kind, found.metadata)
 
     async def move_service(self, item: Item, manifest: Mapping[str, Any], *, version: str) -> None:
-        """Replace what a Service of this version selects and serves; its address stays."""
+        """Replace all that a Service of this version selects and serves; its address stays, and whose it is."""
+        # Where no address and no node port is named, the API server keeps those that there are.
         spec = {part: value for part, value in manifest["spec"].items() if part != "clusterIP"}
-        patch = MergePatch({"metadata": {"resourceVersion": version}, "spec": spec})
+        patch = guarded(version, [{"op": "replace", "path": "/spec", "value": spec}])
         key = Key(item.key.namespace, manifest["metadata"]["name"])
         await self.patch(item, SERVICE, key, patch=patch, into=Service)
 

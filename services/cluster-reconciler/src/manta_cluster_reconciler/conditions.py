@@ -79,6 +79,13 @@ def refused(observed: Observed, reason: str, message: str, now: datetime) -> tup
     return known.all
 
 
+def accepted(observed: Observed, now: datetime) -> tuple[Condition, ...]:
+    """The conditions of a cluster that can be served again, of which nothing else can be told yet."""
+    known = Conditions(observed.cluster.status.conditions, now)
+    known.drop(reasons.VALID)
+    return known.all
+
+
 def all_running(pods: Sequence[Pod]) -> bool:
     """Whether there are pods, all run, and none says that it is not ready."""
     return bool(pods) and all(is_running(pod) and ready_status(pod) in {None, "True"} for pod in pods)

@@ -98,10 +98,12 @@ class Executor:
 
     async def carry_out(self, errand: Errand, phases: Sequence[Phase]) -> None:
         """Run phase after phase; Undone when one fails, unless somebody only was faster."""
+        allowed = 1
         for phase in phases:
             results: list[Result] = []
+            carry_out = self._recorded(errand, results)
             try:
-                await concurrently(enumerate(phase), self._recorded(errand, results), at_most=self._at_most)
+                allowed = await concurrently(enumerate(phase), carry_out, at_most=self._at_most, begin=allowed)
             except QUIET:
                 raise
             except MantaError as error:
@@ -225,6 +227,7 @@ class Executor:
         step = {"op": "add", "path": "/metadata/finalizers", "value": wanted}
         patch = guarded(meta.resource_version, [step])
         await self._writes.patch(errand.item, RAYCLUSTER, errand.item.key, patch=patch, into=RayCluster)
+        errand.known.doubt()  # what is told at the first look is told by the next pass, the first that does more
 
     def _note(self, errand: Errand, action: Tell | Halt | Recheck) -> None:
         """What is not written: events are told after the phase, a halt ends it."""

@@ -50,6 +50,11 @@ class Gauges:
         if shown:
             self._durations.forget(*shown.labels)
 
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these clusters from now on; what comes of them is not heard here."""
+        for item in [item for item in self._shown if belongs(item)]:
+            self.gone(item)
+
     def _each(self, last: Callable[[Shown], str]) -> Iterable[tuple[tuple[str, ...], float]]:
         def found() -> Iterator[tuple[tuple[str, ...], float]]:
             for item, shown in self._shown.items():

@@ -19,7 +19,7 @@ class Remembered:
 
     def __init__(self, cluster: RayCluster) -> None:
         self.uid = cluster.metadata.uid
-        self._generation, self._asked_at = -1, 0.0
+        self._generation, self._asked_at, self._is_news = -1, 0.0, False
         self.objects: dict[Ref, Found | None] = {}
         self.policies: dict[str, Found] = {}
         self._taken: set[str] = set()
@@ -27,6 +27,28 @@ class Remembered:
         self._judged: tuple[RayCluster, Any] | None = None
         self._looked_at: RayCluster | None = None
         self._rests_until = 0.0
+        self._children: frozenset[str] = frozenset()
+        self._services: frozenset[str] = frozenset()
+        self._has_lost = False
+
+    def saw(self, children: frozenset[str]) -> None:
+        """These uids are there to stay; whether others have gone is remembered until somebody has found out why."""
+        self._has_lost = self._has_lost or not self._children <= children
+        self._children = children
+
+    def saw_services(self, uids: frozenset[str]) -> None:
+        """These Services are there; when another has gone, what was fetched does not count any more."""
+        if not self._services <= uids:
+            self.doubt()
+        self._services = uids
+
+    def has_lost(self) -> bool:
+        """Whether children have gone."""
+        return self._has_lost
+
+    def reassured(self) -> None:
+        """The cluster itself was still there after that."""
+        self._has_lost = False
 
     def rest(self, cluster: RayCluster, until: float) -> None:
         """The cluster was looked at and needs nothing: what its pods do until then can be looked at together."""
@@ -53,13 +75,17 @@ class Remembered:
 
     def begin(self, cluster: RayCluster, time: float) -> None:
         """Everything is to be asked for again."""
-        self._generation, self._asked_at = cluster.metadata.generation, time
+        self._generation, self._asked_at, self._is_news = cluster.metadata.generation, time, True
         self.objects, self.policies = {}, {}
         self._taken.clear()
 
-    def fetched(self, *, fresh: bool) -> Fetched:
-        """What the API server said."""
-        return Fetched(objects=dict(self.objects), policies=tuple(self.policies.values()), fresh=fresh)
+    def fetched(self) -> Fetched:
+        """What the API server said; fresh until a pass was through with it."""
+        return Fetched(objects=dict(self.objects), policies=tuple(self.policies.values()), fresh=self._is_news)
+
+    def looked(self) -> None:
+        """A pass was through with what was fetched, and has told what is told once."""
+        self._is_news = False
 
     def memory(self) -> Memory:
         """What else a decision may know."""
@@ -111,6 +137,11 @@ class Memories(Generic[K]):
         if known is None or known.uid != cluster.metadata.uid:
             known = self._known[key] = Remembered(cluster)
         return known
+
+    def lose(self, belongs: Callable[[K], bool]) -> None:
+        """Somebody else looks after these clusters from now on; what comes of them is not heard here."""
+        for key in [key for key in self._known if belongs(key)]:
+            self.forget(key)
 
     def forget(self, key: K) -> None:
         """The cluster is gone."""

@@ -13,7 +13,7 @@ from manta_common.api.raycluster import RayCluster
 from manta_common.errors import NotFound
 from manta_common.feed import Source, View
 from manta_common.keys import Key
-from manta_common.kinds import NETWORKPOLICY, SECRET
+from manta_common.kinds import NETWORKPOLICY, RAYCLUSTER, SECRET
 from manta_common.kube.protocol import Kube, Scope
 from manta_common.plane import Item
 from manta_common.ray.cluster import has_tls
@@ -27,9 +27,16 @@ def cluster_keys(child: Pod | Service) -> Iterable[Key]:
     return [Key(child.metadata.namespace, named)] if named else []
 
 
+def owner_keys(service: Service) -> Iterable[Key]:
+    """The cluster that controls a Service: those that are found by their names do not say by a label whose they are."""
+    meta, by = service.metadata, (RAYCLUSTER.api_version, RAYCLUSTER.kind)
+    owners = (owner for owner in meta.owner_references if owner.controller and (owner.api_version, owner.kind) == by)
+    return [Key(meta.namespace, owner.name) for owner in owners]
+
+
 CLUSTERS = Source("raycluster", RayCluster)
 PODS = Source("pod", Pod, {"cluster": cluster_keys})
-SERVICES = Source("service", Service, {"cluster": cluster_keys})
+SERVICES = Source("service", Service, {"cluster": cluster_keys, "owner": owner_keys})
 
 
 class Observer:
@@ -45,22 +52,26 @@ class Observer:
         if cluster is None:
             return None
         memory = self._memories.of(item, cluster).memory()
-        pods, services = view.of(PODS).find("cluster", item.key), view.of(SERVICES).find("cluster", item.key)
-        return observed(cluster, pods, services, memory=memory)
+        pods, services = view.of(PODS).find("cluster", item.key), view.of(SERVICES)
+        found = (one for index in ("cluster", "owner") for one in services.find(index, item.key))
+        by_name = {service.metadata.name: service for service in found}
+        return observed(cluster, pods, by_name.values(), memory=memory)
 
-    async def fetch(self, item: Item, cluster: RayCluster) -> Fetched:
-        """What no feed shows; asked for when the cluster has changed or it is long ago."""
+    async def fetch(self, item: Item, seen: Observed) -> Fetched:
+        """What is asked for by name; when the cluster has changed, a Service of it is gone or it is long ago."""
+        cluster = seen.cluster
         known = self._memories.of(item, cluster)
+        known.saw_services(frozenset(service.metadata.uid for service in seen.services))
         wanted = {(kind.name, name): (kind, name) for kind, name in needs(cluster, self._rules)}
         time = self._memories.time()
         if self._is_known(known, cluster, time) and known.objects.keys() >= wanted.keys():
-            return known.fetched(fresh=False)
+            return known.fetched()
         namespace = cluster.metadata.namespace
         objects = {ref: await self._get(namespace, need) for ref, need in wanted.items()}
         policies = await self._policies(cluster) if needs_policies(self._rules) else {}
         known.begin(cluster, time)
         known.objects, known.policies = objects, policies
-        return known.fetched(fresh=True)
+        return known.fetched()
 
     def _is_known(self, known: Remembered, cluster: RayCluster, time: float) -> bool:
         """Whether what was fetched still counts; what is needed may change with labels, without a new generation."""

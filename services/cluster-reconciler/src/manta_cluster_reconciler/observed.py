@@ -30,7 +30,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
 
     objects: Mapping[Ref, Found | None] = msgspec.field(default_factory=dict)
     policies: tuple[Found, ...] = ()  # all network policies with the cluster's label
-    fresh: bool = False  # asked in this very pass; else remembered from an earlier one
+    fresh: bool = False  # no pass was through with it yet; else remembered from an earlier one
 
     def get(self, kind: Kind, name: str) -> Found | None:
         """One object; it must have been asked for."""
@@ -51,6 +51,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[Pod, ...] = ()
     heads: tuple[Pod, ...] = ()
     groups: Mapping[str, tuple[Pod, ...]] = msgspec.field(default_factory=dict)
+    services: tuple[Service, ...] = ()
     head_services: tuple[Service, ...] = ()
     fetched: Fetched = Fetched()
     memory: Memory = Memory()
@@ -89,7 +90,7 @@ def observed(
     memory: Memory | None = None,
 ) -> Observed:
     """Sort what was found into its buckets."""
-    found, groups = tuple(pods), dict[str, list[Pod]]()
+    found, standing, groups = tuple(pods), tuple(services), dict[str, list[Pod]]()
     for pod in found:
         groups.setdefault(pod.metadata.labels.get(labels.GROUP, ""), []).append(pod)
     return Observed(
@@ -97,7 +98,8 @@ def observed(
         pods=found,
         heads=tuple(pod for pod in found if pod.metadata.labels.get(labels.NODE_TYPE) == labels.HEAD),
         groups={name: tuple(members) for name, members in groups.items()},
-        head_services=tuple(service for service in services if _is_head_service(cluster, service)),
+        services=standing,
+        head_services=tuple(service for service in standing if _is_head_service(cluster, service)),
         fetched=fetched or Fetched(),
         memory=memory or Memory(),
     )

@@ -1,6 +1,6 @@
 """One pass for one cluster: fence, observe, decide, execute, status."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,15 +12,15 @@ from manta_cluster_reconciler.conditions import Failure
 from manta_cluster_reconciler.decide import decide, is_left_alone
 from manta_cluster_reconciler.execute import Errand, Executor, Ledger, Undone
 from manta_cluster_reconciler.gauges import Gauges
-from manta_cluster_reconciler.memory import Memories
-from manta_cluster_reconciler.observe import CLUSTERS, PODS, SERVICES, Observer, cluster_keys
+from manta_cluster_reconciler.memory import Memories, Remembered
+from manta_cluster_reconciler.observe import CLUSTERS, PODS, SERVICES, Observer, cluster_keys, owner_keys
 from manta_cluster_reconciler.observed import Fetched, Observed
 from manta_cluster_reconciler.policies.refusals import Refusal, refusal
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.labels import CLUSTER, NODE_TYPE
 from manta_common.api.meta import ObjectMeta
 from manta_common.api.raycluster import RayCluster
-from manta_common.errors import NotCaughtUp, Retry
+from manta_common.errors import NotCaughtUp, NotFound, Retry
 from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.kinds import POD, RAYCLUSTER, SERVICE
@@ -49,6 +49,7 @@ class ClusterService:
         self._writes = Writes(kube, self.plane, self.sources)
         self._executor = Executor(self._writes, ledger, self, at_most=rules.in_flight)
         self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
+        self.plane.when_lost(self._gauges.lose, self._memories.lose)
         self._sight: Sight[Item] = Sight(
             kube=kube,
             fence=self.plane.fence,
@@ -63,7 +64,9 @@ class ClusterService:
         """A cluster marks itself, a pod or a Service its cluster if that is there and stays."""
         if word == CLUSTERS.word:
             return [held.key]
-        return [key for key in cluster_keys(held.object) if self._is_alive(Item(held.partition, key))]
+        owners = owner_keys(held.object) if word == SERVICES.word else ()
+        keys = {*cluster_keys(held.object), *owners}
+        return [key for key in keys if self._is_alive(Item(held.partition, key))]
 
     def now(self) -> datetime:
         """The API server's time, in whole seconds as Kubernetes writes it."""
@@ -118,25 +121,44 @@ class ClusterService:
 
     async def _serve(self, item: Item, view: View, seen: Observed) -> None:
         """Close the gap. The status follows at once after a failure, else when the view shows what was done."""
-        known, fetched = self._memories.of(item, seen.cluster), await self._observer.fetch(item, seen.cluster)
+        known, fetched = self._memories.of(item, seen.cluster), await self._observer.fetch(item, seen)
         seen = self._again(item, view, seen, fetched)
         self._look_again(item, seen)
+        known.saw(frozenset(_staying(seen)))
         phases = decide(seen, self._rules, self.now())
         acts = any(changes_anything(action) for phase in phases for action in phase)
         if acts:
-            self.plane.trust_if_new(item, seen.cluster.metadata.creation_timestamp)
-            await self._sight.ensure(item, view)
+            await self._make_sure(item, view, seen.cluster, known)
         try:
             await self._executor.carry_out(Errand(item, seen.cluster, known), phases)
         except Undone as undone:
             known.doubt()  # what stood in the way may be something that no feed shows
             await self._report(item, seen, undone.failure)
             raise undone.error from undone
+        known.looked()
         if not acts:
             await self._report(item, seen, None)
             known.rest(seen.cluster, self._memories.time() + REST_SECONDS * len(seen.pods))
         elif not self.plane.fence.is_holding(item):
             self.recheck(item, self._kube.now() + AGAIN)  # no feed will tell of what was done
+
+    async def _make_sure(self, item: Item, view: View, cluster: RayCluster, known: Remembered) -> None:
+        """Before acting: the view is right, and what made children go was not the end of the cluster itself."""
+        self.plane.trust_if_new(item, cluster.metadata.creation_timestamp)
+        in_doubt = known.has_lost() or not self.plane.fence.is_verified(item)
+        await self._sight.ensure(item, view)
+        if in_doubt:
+            await self._require_alive(item, cluster)
+            known.reassured()
+
+    async def _require_alive(self, item: Item, cluster: RayCluster) -> None:
+        """Kinds are watched one by one: the end of the children may be told before that of their owner."""
+        try:
+            found = await self._kube.get(RAYCLUSTER, item.key, RayCluster)
+        except NotFound:
+            raise NotCaughtUp("the cluster is gone") from None
+        if found.metadata.uid != cluster.metadata.uid or found.metadata.deletion_timestamp is not None:
+            raise NotCaughtUp("the cluster is on its way out")
 
     def _again(self, item: Item, view: View, seen: Observed, fetched: Fetched) -> Observed:
         """The cluster with what was fetched, and with what has come in the meantime."""
@@ -155,6 +177,7 @@ class ClusterService:
         """Write the status if something that readers care for has changed."""
         blocked = status.blocked(seen)
         if blocked:
+            await self._take_back(item, seen)
             if failure is None:
                 raise Retry(blocked)
             return
@@ -171,8 +194,21 @@ class ClusterService:
         if status.became_provisioned(before, wanted):
             self._gauges.provisioned(seen.cluster, now)
 
+    async def _take_back(self, item: Item, seen: Observed) -> None:
+        """Say no more that a cluster cannot be served, though nothing else can be said of it yet."""
+        before, wanted = seen.cluster.status, status.accepted(seen, self.now())
+        if status.differs(before, wanted):
+            await self._write_status(item, status.patch(before, wanted, seen.cluster.metadata.resource_version))
+
     async def _write_status(self, item: Item, body: Mapping[str, Any]) -> None:
         await self._writes.write_status(item, RAYCLUSTER, patch=MergePatch(body), into=RayCluster)
+
+
+def _staying(seen: Observed) -> Iterator[str]:
+    """The uids of the children that nobody has deleted."""
+    for meta in (*(pod.metadata for pod in seen.pods), *(service.metadata for service in seen.services)):
+        if meta.deletion_timestamp is None:
+            yield meta.uid
 
 
 def _scope(item: Item) -> Scope:

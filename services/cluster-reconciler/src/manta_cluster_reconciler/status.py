@@ -47,7 +47,7 @@ def status(observed: Observed, rules: Rules, failure: Failure | None, now: datet
     return msgspec.structs.replace(
         before,
         state=state,
-        reason="" if state == READY and before.state != READY else before.reason,
+        reason="" if _is_ready(observed, failure) else before.reason,
         observed_generation=observed.cluster.metadata.generation,
         ready_worker_replicas=sum(ready_status(pod) == "True" for pod in workers),
         available_worker_replicas=len(workers),
@@ -81,6 +81,16 @@ def refused(observed: Observed, refusal: Refusal, now: datetime) -> RayClusterSt
         observed_generation=observed.cluster.metadata.generation,
         last_update_time=now,
         conditions=conditions.refused(observed, refusal.reason, f"{refusal.note}. {refusal.fix}", now),
+    )
+
+
+def accepted(observed: Observed, now: datetime) -> RayClusterStatus:
+    """The status of a cluster that can be served again: what was said before, without why it was not."""
+    return msgspec.structs.replace(
+        observed.cluster.status,
+        observed_generation=observed.cluster.metadata.generation,
+        last_update_time=now,
+        conditions=conditions.accepted(observed, now),
     )
 
 
@@ -147,13 +157,15 @@ def _change(before: object, after: Any) -> Any:
 
 def _state(observed: Observed, failure: Failure | None) -> str:
     """Ready is never taken back because of a pod; only suspension ends it."""
-    wanted = sums.desired_workers(observed.cluster.spec) + 1
-    state = observed.cluster.status.state
-    if failure is None and len(observed.pods) == wanted and conditions.all_running(observed.pods):
-        state = READY
     if observed.cluster.spec.suspend and not observed.pods:
-        state = SUSPENDED
-    return state
+        return SUSPENDED
+    return READY if _is_ready(observed, failure) else observed.cluster.status.state
+
+
+def _is_ready(observed: Observed, failure: Failure | None) -> bool:
+    """Whether exactly the pods that are wanted are there, and all run."""
+    wanted = sums.desired_workers(observed.cluster.spec) + 1
+    return failure is None and len(observed.pods) == wanted and conditions.all_running(observed.pods)
 
 
 def _endpoints(service: Service) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from manta_common.kube.access import source
 from manta_common.kube.connection import Connection
 from manta_common.parts import Parts
-from manta_common.wiring import connections, until_stopped
+from manta_common.wiring import connections, show_plane, until_stopped
 from manta_dashboard_gateway.config import Config
 from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.gateway import Gateway, Setup
@@ -22,7 +22,7 @@ async def main(config: Config, parts: Parts) -> None:
         transport = Transport(credentials, api_server, Limits(at_once=config.requests_at_once))
         setup = Setup(ways=config.ways, pace=config.pace, limits=config.limits, partitions=config.partitions)
         gateway = Gateway(found.means, transport, setup)
-        parts.show(gateway.plane.name, gateway.plane.shown)
+        show_plane(parts, gateway.plane)
         parts.page("clusters", gateway.shown)
         parts.ready()
         try:

@@ -8,16 +8,15 @@ from datetime import timedelta
 from typing import Any, Final, assert_never
 
 from manta_common.api.meta import Condition
-from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob
 from manta_common.api.wire import to_builtins
 from manta_common.deeds import Recheck
 from manta_common.errors import Conflict, MantaError, NotCaughtUp, NotFound, Rejected
 from manta_common.feed import Source, View
 from manta_common.keys import Key
-from manta_common.kinds import RAYCLUSTER, RAYJOB, Kind
+from manta_common.kinds import RAYJOB
 from manta_common.kube.events import Recorder
-from manta_common.kube.protocol import Kube, MergePatch, guarded
+from manta_common.kube.protocol import Kube, MergePatch
 from manta_common.phases import Phase
 from manta_common.plane import Item, Means, Plane, Shape
 from manta_common.settle import Settler
@@ -29,6 +28,7 @@ from manta_janitor.decide import decide
 from manta_janitor.observed import CONDITION, Ended, EndingJob, JanitorSettings, JobCluster
 from manta_janitor.policies.endings import Deletion, plan
 from manta_janitor.queue import Queue
+from manta_janitor.removal import Remover
 from manta_janitor.telling import QUIET, Teller
 from manta_janitor.turns import Turn, Turns
 
@@ -47,14 +47,16 @@ class EndingService:
     sources: Sequence[Source[Any]] = (JOBS, CLUSTERS)
 
     def __init__(self, kube: Kube, means: Means, settings: JanitorSettings, recorder: Recorder, shape: Shape) -> None:
-        self._kube, self._settings, self._teller = kube, settings, Teller(recorder, RAYJOB)
+        self._kube, self._settings = kube, settings
         self._time = means.clock.monotonic
         self.plane = Plane(means, self, shape)
         self.queue = Queue(means.metrics, kube.now, self._is_ours)
         self._turns = Turns(
             shape.pace.concurrency, self.plane.worker.mark, time=means.clock.monotonic, is_ours=self._is_ours
         )
+        self.plane.when_lost(self.queue.lose, self._turns.lose)
         self._writes = Writes(kube, self.plane, self.sources)
+        self._remover = Remover(self._writes, Teller(recorder, RAYJOB))
         self._asking = asyncio.Lock()
         self._room = asyncio.Semaphore(max(1, shape.pace.concurrency // AHEAD))
 
@@ -143,7 +145,7 @@ class EndingService:
         try:
             async with self._room:
                 uid, version = known.uid, str(known.version)
-                await self._tried(item, deletion, self._delete_object(item, RAYJOB, item.key, uid=uid, version=version))
+                await self._tried(item, deletion, self._remover.remove_job(item, uid=uid, version=version))
         except Conflict:
             return False
         return True
@@ -157,7 +159,8 @@ class EndingService:
             if deletion.policy != "DeleteSelf" and self._time() - read_at > FRESH_SECONDS:
                 job = await self._confirmed(item, deletion)
             if job is not None:
-                await self._tried(item, deletion, self._carry(item, deletion, job))
+                cluster = self._view(item).of(CLUSTERS).held(Key(item.key.namespace, job.status.ray_cluster_name))
+                await self._tried(item, deletion, self._remover.remove(item, deletion, job, cluster))
 
     async def _confirmed(self, item: Item, deletion: Deletion) -> RayJob | None:
         """The job as it is now, whose deletion is due; None if that is not sure yet, and then it is looked at again."""
@@ -197,51 +200,6 @@ class EndingService:
     def _require_valid(self, job: RayJob) -> None:
         for problem in validate_job(job, self._settings.gates):
             raise Rejected("ValidationFailed", f"nothing is deleted for an invalid job: {problem.message}")
-
-    async def _carry(self, item: Item, deletion: Deletion, job: RayJob) -> None:
-        place = Key(item.key.namespace, job.status.ray_cluster_name)
-        held = self._view(item).of(CLUSTERS).held(place)
-        if deletion.policy == "DeleteSelf":
-            meta = job.metadata
-            await self._delete_object(item, RAYJOB, item.key, uid=meta.uid, version=meta.resource_version)
-        elif held and deletion.policy == "DeleteCluster":
-            await self._delete_cluster(item, job, held)
-        elif held:
-            await self._suspend_workers(item, job, held)
-
-    async def _delete_object(self, item: Item, kind: Kind, key: Key, *, uid: str, version: str = "") -> None:
-        if not await self._writes.delete(item, kind, key, uid=uid, version=version):
-            raise NotCaughtUp(f"{kind.name} {key} is gone or another one by now")
-
-    async def _delete_cluster(self, item: Item, job: RayJob, cluster: Held[JobCluster]) -> None:
-        uid = job.metadata.uid
-        try:
-            await self._delete_object(item, RAYCLUSTER, cluster.key, uid=cluster.uid)
-        except QUIET:
-            raise
-        except MantaError as error:
-            note = f"Failed to delete cluster {cluster.key}: {error}"
-            self._teller.failed(item.key, uid, reason="FailedToDeleteRayCluster", note=note)
-            raise
-        self._teller.did(item.key, uid, reason="DeletedRayCluster", note=f"Deleted cluster {cluster.key}")
-
-    async def _suspend_workers(self, item: Item, job: RayJob, cluster: Held[JobCluster]) -> None:
-        uid, groups = job.metadata.uid, cluster.object.spec.worker_group_specs
-        steps = [
-            {"op": "add", "path": f"/spec/workerGroupSpecs/{index}/suspend", "value": True}
-            for index in range(len(groups))
-        ]
-        patch = guarded(cluster.object.metadata.resource_version, steps)
-        try:
-            await self._writes.patch(item, RAYCLUSTER, cluster.key, patch=patch, into=RayCluster)
-        except QUIET:
-            raise
-        except MantaError as error:
-            note = f"Failed to suspend worker groups in cluster {cluster.key}: {error}"
-            self._teller.failed(item.key, uid, reason="FailedToUpdateRayCluster", note=note)
-            raise
-        note = f"Set the `suspend` field to true for all worker groups in cluster {cluster.key}"
-        self._teller.did(item.key, uid, reason="UpdatedRayCluster", note=note)
 
     async def _announce(self, item: Item, action: Announce) -> None:
         """Write one condition beside those of others; that something will be deleted is said of valid jobs only."""

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -71,6 +71,7 @@ class OrphanService:
         self._kube, self._recorder, self._grace = kube, recorder, grace
         self._known: dict[Item, dict[str, Orphan]] = {}  # by uid
         self.plane = Plane(means, self, shape)
+        self.plane.when_lost(self._lose)
         means.metrics.numbers(names.ORPHANS).read_all(self._counted)
 
     def marks(self, word: str, held: Held[Any]) -> Iterable[Key]:
@@ -87,12 +88,14 @@ class OrphanService:
             raise NotCaughtUp("the view is not whole yet")
         before, now = self._known.pop(item, {}), self._kube.now()
         alone = {held.uid: (kind, held, owner) for kind, held, owner in _alone(view, item.key)}
-        if alone:
-            self._known[item] = {
-                uid: before.get(uid) or Orphan(kind, held.key, now) for uid, (kind, held, _) in alone.items()
-            }
+        known = {uid: before.get(uid) or Orphan(kind, held.key, now) for uid, (kind, held, _) in alone.items()}
+        if known:
+            self._known[item] = known
         for uid, (_, _, owner) in alone.items():
-            await self._consider(item, uid, self._known[item][uid], owner)
+            await self._consider(item, uid, known[uid], owner)
+
+    def _lose(self, belongs: Callable[[Item], bool]) -> None:
+        self._known = {item: known for item, known in self._known.items() if not belongs(item)}
 
     async def _consider(self, item: Item, uid: str, orphan: Orphan, owner: Belonging) -> None:
         """Garbage collection takes its time, and the feed may be behind: wait first, then ask the API server itself."""

@@ -40,6 +40,11 @@ class Queue:
         """The job is gone."""
         self._next.pop(item, None)
 
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these jobs from now on; what comes of them is not heard here."""
+        for item in [item for item in self._next if belongs(item)]:
+            self.forget(item)
+
     def done(self, deletion: Deletion) -> None:
         """A deletion was carried out."""
         self._ended.at(deletion.policy, "done").add()

@@ -69,6 +69,11 @@ class Turns:
         """The job has nothing to delete now."""
         self._asking.pop(item, None)
 
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these jobs from now on; what comes of them is not heard here."""
+        for item in [item for item in self._asking if belongs(item)]:
+            self.forget(item)
+
     def _call(self) -> None:
         if self._asking and self._time() - self._since >= GATHERING_SECONDS:
             while self._first() is not None and self._room():

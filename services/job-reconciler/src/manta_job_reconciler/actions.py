@@ -76,6 +76,10 @@ class Confirm(msgspec.Struct, frozen=True, tag=True):
     absent: bool = False
 
 
+class RequireNoHead(msgspec.Struct, frozen=True, tag=True):
+    """Ask the API server whether the cluster has no head pod: kinds are watched one by one, and pods may come late."""
+
+
 class FitGang(msgspec.Struct, frozen=True, tag=True):
     """Bring what a batch scheduler needs to the size that the job's pods have; `ending` when the attempt is over."""
 
@@ -127,6 +131,7 @@ Action = (
     | Submit
     | StopJob
     | Confirm
+    | RequireNoHead
     | FitGang
     | WriteStatus
     | Tell

@@ -62,9 +62,10 @@ class Ray:
             raise NotCaughtUp(f"ray says that the job is {found.status}, the report has not come yet")
 
     async def stop(self, *, required: bool) -> None:
-        """Stop the job; `required` makes a failure one of the pass."""
+        """Stop the job; `required` makes a failure one of the pass, and worth more time."""
+        about = self._about if required else msgspec.structs.replace(self._about, limit_seconds=SOON_SECONDS)
         try:
-            await self._dashboards.stop(self._about)
+            await self._dashboards.stop(about)
         except NotFound:
             log.debug("ray does not know the job", extra={"job": str(self._place)})
         except MantaError as error:

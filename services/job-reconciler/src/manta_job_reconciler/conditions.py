@@ -31,11 +31,21 @@ def conditions(observed: Observed, after: RayJobStatus, settings: JobSettings, n
 
 def refused(status: RayJobStatus, error: str) -> RayJobStatus:
     """The status of a job that waits in vain, because something that it needs may not be made."""
-    found = find(status, reasons.CONDITION_INITIALIZED)
+    return _retold(status, reasons.CONDITION_INITIALIZED, f"{reasons.REFUSED}{error}")
+
+
+def unasked(status: RayJobStatus, error: str) -> RayJobStatus:
+    """The status of a job that Ray could not be given; the message of the status is Ray's own."""
+    return _retold(status, reasons.CONDITION_SUBMITTED, error)
+
+
+def _retold(status: RayJobStatus, type_: str, message: str) -> RayJobStatus:
+    """The status with another message in a condition that does not hold."""
+    found = find(status, type_)
     if found is None or found.status == "True":
         return status
-    told = msgspec.structs.replace(found, message=f"{reasons.REFUSED}{error}"[: causes.CHARACTERS])
-    changed = tuple(told if each.type == found.type else each for each in status.conditions)
+    told = msgspec.structs.replace(found, message=message[: causes.CHARACTERS])
+    changed = tuple(told if each.type == type_ else each for each in status.conditions)
     return msgspec.structs.replace(status, conditions=changed)
 
 

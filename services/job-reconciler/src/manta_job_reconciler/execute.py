@@ -7,7 +7,7 @@ from typing import Final, TypeVar, assert_never
 
 import msgspec
 
-from manta_common.api import annotations, names
+from manta_common.api import annotations, labels, names
 from manta_common.api.core import Job, Service
 from manta_common.api.documents import merge_patch
 from manta_common.api.raycluster import RayCluster
@@ -22,9 +22,9 @@ from manta_common.errors import (
     Throttled,
 )
 from manta_common.keys import Key
-from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB, SERVICE, Kind
+from manta_common.kinds import JOB, POD, RAYCLUSTER, RAYJOB, SERVICE, Kind
 from manta_common.kube.events import Recorder
-from manta_common.kube.protocol import MergePatch, guarded
+from manta_common.kube.protocol import Kube, MergePatch, Scope, guarded
 from manta_common.plane import Item
 from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.services import job_head_service
@@ -43,6 +43,7 @@ from manta_job_reconciler.actions import (
     FitGang,
     MoveService,
     RemoveFinalizer,
+    RequireNoHead,
     StopJob,
     Submit,
     WriteStatus,
@@ -62,6 +63,7 @@ log = logging.getLogger(__name__)
 class Hands(msgspec.Struct, frozen=True, kw_only=True):
     """What acts are carried out with; `recheck` asks for another pass at a time."""
 
+    kube: Kube
     writes: Writes
     dashboards: Dashboards
     recorder: Recorder
@@ -91,7 +93,7 @@ class Errand:
                 await self._delete(action)
             case MoveService() | FitGang():
                 await self._change(action)
-            case Submit() | StopJob() | Confirm():
+            case Submit() | StopJob() | Confirm() | RequireNoHead():
                 await self._ask(action)
             case WriteStatus():
                 await self._write_status(action)
@@ -167,8 +169,8 @@ class Errand:
             return
         await self._voice.telling(deeds.RELEASED, self._item.key.name, fitting)
 
-    async def _ask(self, action: Submit | StopJob | Confirm) -> None:
-        """Ask Ray for something; that it could not be asked, and since when, is remembered where it matters."""
+    async def _ask(self, action: Submit | StopJob | Confirm | RequireNoHead) -> None:
+        """Ask for something; that Ray could not be asked, and since when, is remembered where it matters."""
         match action:
             case Submit():
                 await self._or_remember(action.otherwise, self._ray.submit())
@@ -176,6 +178,8 @@ class Errand:
                 await self._or_remember(action.otherwise, self._ray.confirm(absent=action.absent))
             case StopJob():
                 await self._ray.stop(required=action.required)
+            case RequireNoHead():
+                await self._require_no_head()
 
     async def _or_remember(self, otherwise: RayJobStatus, question: Awaitable[None]) -> None:
         """Throttled when Ray could not be asked; what was remembered already is not written again."""
@@ -184,8 +188,16 @@ class Errand:
         except Unasked as error:
             since = self._job.status.job_status_check_failure_start_time
             if otherwise.job_status_check_failure_start_time != since:
-                await self._patch_status(msgspec.structs.replace(otherwise, message=str(error)))
+                await self._patch_status(conditions.unasked(otherwise, str(error)))
             raise Throttled(str(error), retry_after_seconds=AGAIN_SECONDS) from error
+
+    async def _require_no_head(self) -> None:
+        """NotCaughtUp when there is a head pod after all: it will be seen."""
+        marks = f"{labels.CLUSTER}={self._job.status.ray_cluster_name},{labels.NODE_TYPE}={labels.HEAD}"
+        scope = Scope(namespace=self._item.key.namespace, labels=marks)
+        found = await self._hands.kube.list_versions(POD, scope)
+        if any(pod.deletion_timestamp is None for pod in found.items):
+            raise NotCaughtUp("the head pod is there, and not seen yet")
 
     async def _write_status(self, action: WriteStatus) -> None:
         status = action.status

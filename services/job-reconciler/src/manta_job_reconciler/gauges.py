@@ -52,6 +52,11 @@ class Gauges:
             for series in self._timed.pop(shown.labels, ()):
                 self._durations.forget(*shown.labels, *series)
 
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these jobs from now on; what comes of them is not heard here."""
+        for item in [item for item in self._shown if belongs(item)]:
+            self.gone(item)
+
     def _states(self) -> Iterable[tuple[tuple[str, ...], float]]:
         return (((*shown.labels, shown.state), 1.0) for shown in self._ours())
 

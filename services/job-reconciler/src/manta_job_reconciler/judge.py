@@ -1,5 +1,7 @@
 """What is wrong with jobs, worked out anew only when the metadata or the spec of one is not what it was."""
 
+from collections.abc import Callable
+
 from manta_common.api.gates import Gates
 from manta_common.api.rayjob import RayJob
 from manta_common.plane import Item
@@ -24,6 +26,11 @@ class Judge:
     def forget(self, item: Item) -> None:
         """The job is gone."""
         self._verdicts.pop(item, None)
+
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these jobs from now on; what comes of them is not heard here."""
+        for item in [item for item in self._verdicts if belongs(item)]:
+            self.forget(item)
 
 
 def _is_alike(before: RayJob, job: RayJob) -> bool:

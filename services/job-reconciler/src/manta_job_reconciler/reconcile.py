@@ -51,7 +51,9 @@ class JobService:
         wide = Wide(sources=(CLUSTERS, SERVICES), marks=_selecting)
         self.plane = Plane(means, self, shape, wide=wide)
         self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
+        self.plane.when_lost(self._gauges.lose, self._judge.lose)
         self._hands = Hands(
+            kube=kube,
             writes=Writes(kube, self.plane, self.sources),
             dashboards=Dashboards(means.bus),
             recorder=recorder,

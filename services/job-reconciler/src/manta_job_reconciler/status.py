@@ -60,8 +60,13 @@ def answered(
     """The status of a job that Ray has just been given, with what Ray says of it; an end is left to its report."""
     if not found.status or found.status in TERMINAL:
         return after
-    info = RayJobStatusInfo(start_time=found.started_at)
-    heard = msgspec.structs.replace(after, job_status=found.status, message=found.message, ray_job_info=info)
+    heard = msgspec.structs.replace(
+        after,
+        job_status=found.status,
+        message=found.message,
+        ray_job_info=RayJobStatusInfo(start_time=found.started_at),
+        ray_cluster_status=observed.cluster.status if observed.cluster else after.ray_cluster_status,
+    )
     return completed(observed, heard, settings, now)
 
 
@@ -81,10 +86,14 @@ def is_worth_writing(before: RayJobStatus, after: RayJobStatus) -> bool:
 
 
 def waits_until(before: RayJobStatus, after: RayJobStatus) -> datetime | None:
-    """When news of the cluster alone are written; None when there is more to say, or nothing was said yet."""
+    """When news of the cluster alone are written; None when there is more to say, or nothing was said yet.
+
+    That it has come to another state, as one that is suspended, is more than news.
+    """
     since = before.ray_cluster_status.last_update_time or before.start_time
     rest = msgspec.structs.replace(after, ray_cluster_status=before.ray_cluster_status)
-    if since is None or is_worth_writing(before, rest):
+    is_moved = before.ray_cluster_status.state != after.ray_cluster_status.state
+    if since is None or is_moved or is_worth_writing(before, rest):
         return None
     changed_at = after.ray_cluster_status.last_update_time or since
     return min(changed_at + CLUSTER_PAUSE, since + LONGEST_PAUSE)

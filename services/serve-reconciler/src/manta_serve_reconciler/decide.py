@@ -31,6 +31,8 @@ def decide(observed: Observed, settings: ServeSettings, now: datetime) -> Sequen
         return []
     if observed.is_deleting:
         return _leaving(observed)
+    if not settings.gates.status_conditions:
+        observed = observed.told_by_pods()
     removals, due = clusters.removals(observed, now)
     step = _step(observed, settings, now)
     later = [at for at in (*step.due, *due) if at > now]
@@ -67,15 +69,23 @@ def _step(observed: Observed, settings: ServeSettings, now: datetime) -> Step:
 
 
 def _serving(observed: Observed, settings: ServeSettings, now: datetime) -> Step:
-    if observed.is_incremental(settings):
-        return _step_by_step(observed, settings, now)
+    changes = clusters.actions(observed)
+    # What is changed in place is changed first; all else is decided about the clusters as they are then.
+    observed = clusters.changed(observed, changes)
+    whole = _step_by_step if observed.is_incremental(settings) else _at_once
+    step = whole(observed, settings, now)
+    return msgspec.structs.replace(step, phases=((*changes, *heads.actions(observed)), *step.phases))
+
+
+def _at_once(observed: Observed, settings: ServeSettings, now: datetime) -> Step:
+    """What is done where all traffic moves at the same time."""
     active, pending = _served(observed, settings, now)
     aim = services.aim(observed, active=active, pending=pending)
     promotes = bool(aim.cluster) and aim.cluster == observed.pending.name
     found = status.Found(active=active, pending=pending, promotes=promotes, problem=aim.problem)
     outcome = status.outcome(observed, found, settings, now)
     step = _whole(observed, found, outcome, settings)
-    return msgspec.structs.replace(step, phases=(*step.phases, aim.actions))
+    return msgspec.structs.replace(step, phases=(aim.actions,))
 
 
 def _step_by_step(observed: Observed, settings: ServeSettings, now: datetime) -> Step:
@@ -89,7 +99,7 @@ def _step_by_step(observed: Observed, settings: ServeSettings, now: datetime) ->
     coming, submissions = step.then
     return msgspec.structs.replace(
         step,
-        phases=(*step.phases, *moves.phases),
+        phases=moves.phases,
         told=(*step.told, *told),
         # The Gateway last: whoever has not installed its API, or has no right to it, is served all the same.
         then=(coming, tuple(_scaled(observed, moves.status, each) for each in submissions), moves.then),
@@ -118,7 +128,6 @@ def _whole(observed: Observed, found: status.Found, outcome: status.Outcome, set
     times = (found.active.due, found.pending.due, ends_at, timeouts.upgrade_ends_at(observed, settings))
     return Step(
         status=outcome.status,
-        phases=((*clusters.actions(observed), *heads.actions(observed)),),
         told=outcome.told,
         then=(_coming(observed, outcome), submissions),
         due=tuple(at for at in times if at),

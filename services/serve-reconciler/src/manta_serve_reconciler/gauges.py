@@ -44,6 +44,11 @@ class Gauges:
         """There is no such RayService any more."""
         self._shown.pop(item, None)
 
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these RayServices from now on; what comes of them is not heard here."""
+        for item in [item for item in self._shown if belongs(item)]:
+            self.gone(item)
+
     def _values(self, is_so: Callable[[Shown], bool]) -> Iterable[tuple[tuple[str, ...], float]]:
         return (((*shown.labels, str(is_so(shown)).lower()), 1.0) for shown in self._ours())
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from manta_common import gojson, goyaml
-from manta_common.api import annotations, labels, names
+from manta_common.api import labels, names
 from manta_common.api.documents import without_nulls
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayservice import RayService
@@ -17,7 +17,7 @@ from manta_common.gotext import GoError
 from manta_common.ray.cluster import Unbuildable, child, controller_reference
 from manta_common.ray.services import head_service, serve_ports
 from manta_common.ray.settings import RaySettings
-from manta_serve_reconciler.policies.goals import VERSION, cluster_hash
+from manta_serve_reconciler.policies.goals import marks
 from manta_serve_reconciler.reasons import DEFAULT_APPLICATION
 
 Manifest = dict[str, Any]
@@ -37,16 +37,11 @@ def ray_cluster(service: RayService, name: str, *, without_replicas: bool) -> Ma
     spec = dict(to_builtins(service.spec.ray_cluster_config))
     for group in spec.get("workerGroupSpecs", ()) if without_replicas else ():
         group.pop("replicas", None)
-    marks = {
-        annotations.CLUSTER_HASH: cluster_hash(service.spec.ray_cluster_config),
-        annotations.NUM_WORKER_GROUPS: str(len(service.spec.ray_cluster_config.worker_group_specs)),
-        annotations.KUBERAY_VERSION: VERSION,
-    }
     about: Manifest = {
         "name": name,
         "namespace": service.metadata.namespace,
         "labels": {**service.metadata.labels, **origin(service.metadata.name)},
-        "annotations": {**service.metadata.annotations, **marks},
+        "annotations": {**service.metadata.annotations, **marks(service.spec.ray_cluster_config)},
         "ownerReferences": [controller_reference("RayService", service.metadata)],
     }
     return {"apiVersion": names.API_VERSION, "kind": "RayCluster", "metadata": about, "spec": spec}
@@ -54,9 +49,10 @@ def ray_cluster(service: RayService, name: str, *, without_replicas: bool) -> Ma
 
 def service_head_service(service: RayService, cluster: RayCluster, settings: RaySettings) -> Manifest:
     """The Service that a RayService keeps in front of the head of the cluster that serves."""
-    made = head_service(cluster, settings)
-    own = service.metadata.name
-    found = made["metadata"]
+    # Of annotations only those of the user's template count here.
+    bare = msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, head_service_annotations={}))
+    made = head_service(bare, settings)
+    own, kept = service.metadata.name, made["metadata"]["annotations"]
     about: Manifest = {
         "name": names.head_service(own),
         "namespace": service.metadata.namespace,
@@ -67,9 +63,6 @@ def service_head_service(service: RayService, cluster: RayCluster, settings: Ray
         },
         "ownerReferences": [controller_reference("RayService", service.metadata)],
     }
-    # Of annotations only those of the user's template count here.
-    added = cluster.spec.head_service_annotations
-    kept = {name: value for name, value in found.get("annotations", {}).items() if name not in added}
     return {**made, "metadata": about | ({"annotations": kept} if kept else {})}
 
 

@@ -1,6 +1,6 @@
 """What one replica remembers of clusters beyond what can be seen; all of it may be lost at any time."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -50,3 +50,8 @@ class Memory:
         """There is no such RayService any more."""
         self._submitted.pop(item, None)
         self._doomed.pop(item, None)
+
+    def lose(self, belongs: Callable[[Item], bool]) -> None:
+        """Somebody else looks after these RayServices from now on; what comes of them is not heard here."""
+        for item in [item for item in {**self._submitted, **self._doomed} if belongs(item)]:
+            self.forget(item)

@@ -15,9 +15,7 @@ from manta_common.feed import Source, View
 from manta_common.keys import Key
 from manta_common.plane import Item
 from manta_serve_reconciler import manifests
-from manta_serve_reconciler.observed import Observed, Role, Side, Submitted
-
-READY = "Ready"
+from manta_serve_reconciler.observed import READY, Observed, Role, Side, Submitted
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +110,7 @@ def _endpoints(view: View, namespace: str, services: Iterable[str]) -> dict[str,
     found: dict[str, int] = {}
     for name in services:
         slices = list(view.of(SLICES).find("of", Key(namespace, name)))
-        ready = [each.target_ref for slice_ in slices for each in slice_.endpoints if each.conditions.ready]
+        ready = [each.target_ref for slice_ in slices for each in slice_.endpoints or () if each.conditions.ready]
         if slices:
             found[name] = len({target.uid for target in ready if target and target.uid})
     return found

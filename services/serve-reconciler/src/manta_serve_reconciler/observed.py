@@ -17,6 +17,7 @@ from manta_common.ray.settings import RaySettings
 from manta_common.validation.service import is_incremental
 
 HEAD_READY = "HeadPodReady"
+READY = "Ready"  # of a pod
 Role = Literal["active", "pending"]
 
 
@@ -46,7 +47,10 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two clusters; `report` is there only if it speaks of this very cluster."""
+    """One of the two clusters; `report` is there only if it speaks of this very cluster.
+
+    `head_ready` is what its head pod says, where the cluster has no conditions to say it.
+    """
 
     role: Role
     status: RayServiceStatus
@@ -55,6 +59,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     servers: int = 0  # pods that are ready and that the serve Service would send to
     report: ServeReport | None = None
     submitted: Submitted = Submitted()
+    head_ready: bool | None = None
 
     @property
     def name(self) -> str:
@@ -64,6 +69,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_head_ready(self) -> bool:
         """Whether Ray can be asked."""
+        if self.head_ready is not None:
+            return self.head_ready
         conditions = self.cluster.status.conditions if self.cluster else ()
         return any(each.type == HEAD_READY and each.status == "True" for each in conditions)
 
@@ -135,6 +142,11 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         """Whether traffic moves step by step in an upgrade."""
         return is_incremental(self.spec, settings.gates)
 
+    def told_by_pods(self) -> Self:
+        """The same where clusters have no conditions: their head pods tell whether they are ready."""
+        active, pending = (msgspec.structs.replace(side, head_ready=_runs(side.heads)) for side in self.sides)
+        return msgspec.structs.replace(self, active=active, pending=pending)
+
     def after(self, status: RayServiceStatuses) -> Self:
         """The same with another status."""
         return msgspec.structs.replace(
@@ -143,3 +155,11 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
             active=msgspec.structs.replace(self.active, status=status.active_service_status),
             pending=msgspec.structs.replace(self.pending, status=status.pending_service_status),
         )
+
+
+def _runs(heads: tuple[Pod, ...]) -> bool:
+    return any(
+        pod.status.phase == "Running"
+        and any(each.type == READY and each.status == "True" for each in pod.status.conditions)
+        for pod in heads
+    )

@@ -50,6 +50,7 @@ class ServeService:
         self.plane = Plane(means, self, shape)
         self._memory = Memory()
         self._gauges = Gauges(means.metrics, lambda item: self.plane.owner.may_act(item.partition))
+        self.plane.when_lost(self._gauges.lose, self._memory.lose)
         self._hands = Hands(
             writes=Writes(kube, self.plane, self.sources),
             dashboards=Dashboards(means.bus),

@@ -46,18 +46,23 @@ def outcome(observed: Observed, found: Found, settings: ServeSettings, now: date
 
 
 def is_worth_writing(before: RayServiceStatuses, after: RayServiceStatuses) -> bool:
-    """Whether something that a reader acts on has changed; what the clusters say of themselves alone does not count."""
+    """Whether something that a reader acts on has changed.
+
+    What the clusters say of themselves alone does not count, but for how many workers of the one that serves are ready:
+    their endpoints are often seen before their cluster tells of them.
+    """
     return _compared(before) != _compared(after)
 
 
 def _compared(status: RayServiceStatuses) -> RayServiceStatuses:
-    blank = RayClusterStatus()
+    active, pending = status.active_service_status, status.pending_service_status
+    workers = RayClusterStatus(ready_worker_replicas=active.ray_cluster_status.ready_worker_replicas)
     return msgspec.structs.replace(
         status,
         last_update_time=None,
         observed_generation=0,
-        active_service_status=msgspec.structs.replace(status.active_service_status, ray_cluster_status=blank),
-        pending_service_status=msgspec.structs.replace(status.pending_service_status, ray_cluster_status=blank),
+        active_service_status=msgspec.structs.replace(active, ray_cluster_status=workers),
+        pending_service_status=msgspec.structs.replace(pending, ray_cluster_status=RayClusterStatus()),
     )
 
 
@@ -129,8 +134,9 @@ def endpoints(observed: Observed, status: RayServiceStatuses, settings: ServeSet
         counted = [manifests.serve_service_name(observed.service)]
     else:
         counted = [names.serve_service(observed.active.name)]
-    is_coming = observed.pending.cluster is not None and bool(status.pending_service_status.ray_cluster_name)
-    if observed.is_incremental(settings) and is_coming:
+    sides = (status.active_service_status, status.pending_service_status)
+    is_kept = observed.pending.name in {side.ray_cluster_name for side in sides}  # a rollback may have let go of it
+    if observed.is_incremental(settings) and observed.pending.cluster is not None and is_kept:
         counted.append(names.serve_service(observed.pending.name))
     if any(name in observed.services and name not in observed.endpoints for name in counted):
         # Every Service has a slice, be it an empty one: those of this one have not come yet, as after a restart.

@@ -82,16 +82,30 @@ class Watcher:
             failures += 1
 
     async def _one_session(self) -> None:
+        """A session until it breaks, or until we are told to end."""
         self.tally.sessions += 1
         self.tally.whole = False
         self.session = Session(self._kube, self._means.bus, self._task, self.tally, self._means.tracing)
+        # In a task of its own: a group that fails in the moment in which its task is told to end shows its failure in
+        # place of that word; and in Python 3.11 a task in which a group has failed looks as if it had been told to.
+        playing = asyncio.create_task(self._played(self.session))
         try:
-            async with asyncio.TaskGroup() as group:
-                session = group.create_task(self.session.run())
-                group.create_task(self._watch_throne(session))
+            await asyncio.wait([playing])
+        finally:
+            playing.cancel()
+            await asyncio.wait([playing])
+            broken = None if playing.cancelled() else playing.exception()
+        try:
+            if broken:
+                raise broken
         except* MantaError as ended:
             for error in _causes(ended):
                 log.warning("session ended", extra={"error": str(error)})
+
+    async def _played(self, session: Session) -> None:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(session.run())
+            group.create_task(self._watch_throne(running))
 
     async def _watch_throne(self, session: asyncio.Task[None]) -> None:
         while not session.done():

@@ -6,7 +6,14 @@ from typing import Any
 import msgspec
 
 from manta_common.api.core import EndpointSlice, Job, Pod, Service
-from manta_common.api.labels import CREATED_BY, CREATED_BY_VALUE, JOB_NAME, NODE_TYPE, SERVE
+from manta_common.api.labels import (
+    CREATED_BY,
+    CREATED_BY_VALUE,
+    HEADLESS_WORKER_SERVICE,
+    JOB_NAME,
+    NODE_TYPE,
+    SERVE,
+)
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
@@ -35,7 +42,7 @@ WATCHED = (
     Watched(RAYJOB, RayJob),
     Watched(RAYCLUSTER, RayCluster),
     Watched(JOB, Job, (OURS,)),
-    Watched(SERVICE, Service, (NODE_TYPE, SERVE)),
+    Watched(SERVICE, Service, (NODE_TYPE, SERVE, HEADLESS_WORKER_SERVICE)),
     Watched(ENDPOINTSLICE, EndpointSlice, (SERVE,)),  # it bears the labels of its Service
     Watched(POD, Pod, (NODE_TYPE, f"{OURS},{JOB_NAME}")),
 )

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+import pytest
 
 from manta_cluster_reconciler.actions import Action, Create, Halt, Patch, Tell
 from manta_cluster_reconciler.observed import Fetched, Observed, observed
@@ -20,6 +21,11 @@ from tests.unit.manta_cluster_reconciler.scenes import NOW, RULES, cluster, crea
 ON = Rules(ray=RaySettings(gates=Gates(mtls=True), cert_manager=True))
 OF = cluster({"tlsOptions": {"enabled": True}})
 KEYS = {"tls.crt": "", "tls.key": "", "ca.crt": ""}
+SECRETS = {
+    "demo-ca-secret-u-1": "ray-ca-certificate-demo",
+    "ray-head-secret-demo": "ray-head-cert-demo",
+    "ray-worker-secret-demo": "ray-worker-cert-demo",
+}
 
 
 def stored(*, ready: bool = True, until: str = "2027-01-01T00:00:00Z") -> dict[tuple[str, str], Json | None]:
@@ -32,10 +38,10 @@ def stored(*, ready: bool = True, until: str = "2027-01-01T00:00:00Z") -> dict[t
         condition = {"type": "Ready", "status": "True" if ready else "False", "observedGeneration": 2}
         body["status"] = {"conditions": [condition], "notAfter": until}
         found[body["kind"].lower(), name] = body
-    for node in ("head", "worker"):
-        owners = [{"uid": f"uid-of-ray-{node}-cert-demo"}]
-        metadata = {"name": f"ray-{node}-secret-demo", "resourceVersion": "9", "ownerReferences": owners}
-        found["secret", f"ray-{node}-secret-demo"] = {"metadata": metadata, "data": KEYS}
+    for name, certificate in SECRETS.items():
+        owners = [{"uid": f"uid-of-{certificate}"}]
+        metadata = {"name": name, "resourceVersion": "9", "ownerReferences": owners}
+        found["secret", name] = {"metadata": metadata, "data": KEYS}
     return found
 
 
@@ -97,14 +103,37 @@ def test_a_certificate_that_ends_soon_is_warned_of() -> None:
     assert "MTLSCertificateExpiringSoon" in reasons(decided(stored(until="2026-01-03T00:00:00Z")))
 
 
-def test_secrets_go_with_their_certificates() -> None:
+@pytest.mark.parametrize(("name", "certificate"), SECRETS.items())
+def test_secrets_go_with_their_certificates(name: str, certificate: str) -> None:
     objects = stored()
-    secret = objects["secret", "ray-head-secret-demo"]
+    secret = objects["secret", name]
     assert secret is not None
     secret["metadata"]["ownerReferences"] = []
     [patch, *_] = decided(objects)
     assert isinstance(patch, Patch)
-    assert patch.body["metadata"]["ownerReferences"][0]["uid"] == "uid-of-ray-head-cert-demo"
+    assert patch.name == name
+    assert patch.body["metadata"]["ownerReferences"][0]["uid"] == f"uid-of-{certificate}"
+
+
+def test_labels_that_somebody_added_to_a_certificate_are_taken_off() -> None:
+    objects = stored()
+    certificate = objects["certificate", "ray-head-cert-demo"]
+    assert certificate is not None
+    wanted = dict(certificate["metadata"]["labels"])
+    certificate["metadata"]["labels"]["team"] = "a"
+    [patch, *_] = decided(objects)
+    assert isinstance(patch, Patch)
+    assert patch.body["metadata"]["labels"] == {"team": None, **wanted}
+
+
+def test_a_certificate_that_cannot_be_made_is_told_by_the_controller_of_certificates() -> None:
+    [action, *_] = decided(missing())
+    assert isinstance(action, Create)
+    assert action.told.failed is not None
+    assert (action.told.failed.controller, action.told.failed.reason) == (
+        "raycluster-mtls-controller",
+        "MTLSFailedToReconcile",
+    )
 
 
 def test_without_tls_there_is_nothing_to_do() -> None:

@@ -82,10 +82,24 @@ def test_a_label_that_cannot_be_read_stops_the_cluster() -> None:
     assert isinstance(action, Halt)
 
 
-def test_somebody_elses_object_stops_the_cluster() -> None:
-    [action] = decided(sized(2), VOLCANO, stored(sized(2), VOLCANO, ownerReferences=[]))
+def test_somebody_elses_workload_stops_the_cluster() -> None:
+    foreign = stored(sized(2), WORKLOADS, ownerReferences=[])
+    action = decided(sized(2), WORKLOADS, foreign)[0]
     assert isinstance(action, Halt)
     assert "does not belong to this RayCluster" in action.message
+
+
+def test_a_pod_group_that_a_user_made_is_used() -> None:
+    for rules in (VOLCANO, PLUGINS):
+        assert decided(sized(2), rules, stored(sized(2), rules, ownerReferences=[])) == []
+    [action] = decided(sized(4), VOLCANO, stored(sized(2), VOLCANO, ownerReferences=[]))
+    assert isinstance(action, Patch)
+
+
+def test_the_pod_group_of_an_earlier_cluster_is_waited_for() -> None:
+    earlier = [{"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "demo", "uid": "another", "controller": True}]
+    [action] = decided(sized(2), VOLCANO, stored(sized(2), VOLCANO, ownerReferences=earlier))
+    assert isinstance(action, Halt)
 
 
 def test_the_pod_group_comes_before_the_pods() -> None:

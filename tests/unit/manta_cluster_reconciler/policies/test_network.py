@@ -52,6 +52,15 @@ def test_a_policy_is_brought_up_to_date() -> None:
     assert action.told.done.reason == "UpdatedNetworkPolicy"
 
 
+def test_labels_that_somebody_added_to_a_policy_are_taken_off() -> None:
+    head, workers = stored(SHUT)
+    wanted = dict(head["metadata"]["labels"])
+    head["metadata"]["labels"] |= {"team": "a", "ray.io/group": "other"}
+    [action] = decided(SHUT, head, workers)
+    assert isinstance(action, Patch)
+    assert action.body["metadata"]["labels"] == {"team": None, **wanted}
+
+
 def test_policies_that_nobody_asks_for_any_more_are_deleted() -> None:
     found = decided(cluster(), *stored(SHUT))
     assert [one.uid for one in found if isinstance(one, Delete)] == ["uid-of-demo-head", "uid-of-demo-workers-small"]

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase
+from manta_cluster_reconciler import reasons
+from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase, Tell
 from manta_cluster_reconciler.observed import Memory, Setback
 from manta_cluster_reconciler.policies import pods
 from manta_cluster_reconciler.rules import Rules
@@ -23,6 +24,7 @@ from tests.unit.manta_cluster_reconciler.scenes import (
     created,
     deleted,
     flat,
+    groups,
     head,
     scene,
     terminating,
@@ -44,10 +46,27 @@ def note(action: Action) -> str:
     return action.told.done.note
 
 
-def test_head_and_workers_are_made_together_the_head_first() -> None:
+def test_workers_are_made_when_the_head_is() -> None:
     of = cluster()
-    assert created(decided(of)) == [head(of).metadata.name, worker(of, 0).metadata.name]
-    assert len([phase for phase in decided(of) if phase]) == 1
+    assert [created([phase]) for phase in decided(of) if phase] == [
+        [head(of).metadata.name],
+        [worker(of, 0).metadata.name],
+    ]
+
+
+def test_a_group_waits_until_those_before_it_are_made() -> None:
+    of = cluster(groups({"replicas": 2}, {"replicas": 1}))
+    made = [created([phase]) for phase in decided(of, head(of)) if phase]
+    assert made == [
+        [worker(of, number, group="a").metadata.name for number in range(2)],
+        [worker(of, 0, group="b").metadata.name],
+    ]
+
+
+def test_what_is_too_much_in_any_group_goes_before_anything_is_made() -> None:
+    of = cluster(groups({"replicas": 1}, {"replicas": 0}))
+    first, *_ = (phase for phase in decided(of, head(of), worker(of, 0, group="b")) if phase)
+    assert deleted([first]) == [worker(of, 0, group="b").metadata.name]
 
 
 def test_a_cluster_that_is_as_it_should_be_needs_nothing() -> None:
@@ -80,7 +99,24 @@ def test_suspension_is_told_once_for_all_pods() -> None:
 
 @pytest.mark.parametrize("status", [true("RayClusterSuspending"), true("RayClusterSuspended")])
 def test_nothing_is_made_while_a_cluster_is_suspended(status: Json) -> None:
-    assert flat(decided(cluster({"suspend": True}, status=status))) == []
+    assert created(decided(cluster({"suspend": True}, status=status))) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "rules", "told"),
+    [
+        pytest.param(true("RayClusterSuspending"), RULES, True, id="suspended before it had any"),
+        pytest.param(true("RayClusterSuspending") | {"state": "suspended"}, RULES, True, id="and the state says so"),
+        pytest.param(true("RayClusterSuspending") | {"head": {"podName": "a"}}, RULES, False, id="its pods are gone"),
+        pytest.param(true("RayClusterSuspended"), RULES, False, id="suspended already"),
+        pytest.param({}, UNGATED, True, id="without the gate"),
+        pytest.param({"state": "suspended"}, UNGATED, False, id="without the gate, suspended already"),
+    ],
+)
+def test_the_suspension_of_a_cluster_without_pods_is_told_too(status: Json, rules: Rules, told: bool) -> None:
+    found = flat(decided(cluster({"suspend": True}, status=status), rules=rules))
+    note = "Deleted Pods for RayCluster ns/demo due to suspension"
+    assert found == ([Tell(reasons.normal("DeletedPod", "Delete", note))] if told else [])
 
 
 def test_a_changed_spec_replaces_all_pods_where_that_is_asked_for() -> None:

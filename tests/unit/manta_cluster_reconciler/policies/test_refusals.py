@@ -41,6 +41,14 @@ BROKEN = manifests.head(template={"spec": {"containers": []}})
             id="then cert-manager",
         ),
         pytest.param(
+            cluster(manifests.worker(numOfHosts=2**31 - 1)),
+            RULES,
+            "InvalidRayClusterSpec",
+            "The RayCluster spec is invalid ns/demo: worker group small has numOfHosts 2147483647, and a worker has at "
+            "most 10000 Pods",
+            id="then a worker that no memory could hold",
+        ),
+        pytest.param(
             cluster({"upgradeStrategy": {"type": "None"}}, labels={"ray.io/originated-from-crd": "RayJob"}),
             RULES,
             "InvalidRayClusterSpec",
@@ -80,3 +88,10 @@ def test_restarts_under_the_old_autoscaler_are_only_warned_of() -> None:
         "autoscaler V1"
     )
     assert warnings(scene(cluster()), RULES) == []
+
+
+def test_groups_of_one_name_are_warned_of_since_only_the_first_has_pods() -> None:
+    of = cluster(manifests.workers({}, {}))
+    assert refusal(scene(of), RULES) is None
+    [told] = warnings(scene(of), RULES)
+    assert told.notice.note == "RayCluster spec warning ns/demo: worker group names must be unique"

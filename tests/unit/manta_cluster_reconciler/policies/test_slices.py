@@ -21,6 +21,7 @@ from tests.unit.manta_cluster_reconciler.scenes import (
     cluster,
     created,
     deleted,
+    flat,
     groups,
     scene,
     terminating,
@@ -41,7 +42,7 @@ def names(of: RayCluster, *numbers: int) -> list[str]:
 
 
 def decided(of: RayCluster, *found: Pod, rules: Rules = RULES, memory: Memory | None = None) -> list[Action]:
-    return workers.actions(scene(of, *found, memory=memory), rules, NOW)
+    return flat(workers.by_group(scene(of, *found, memory=memory), rules, NOW))
 
 
 def reason(action: Action) -> str:
@@ -92,7 +93,22 @@ def test_a_slice_that_keeps_failing_waits() -> None:
     memory = Memory(setbacks={"small/0": Setback(2, NOW - timedelta(seconds=5))})
     due_at = NOW + timedelta(seconds=15)
     assert decided(of, worker(of, 0), worker(of, 1, FAILED), memory=memory) == [Recheck(due_at)]
-    assert decided(of, memory=memory) == [Recheck(due_at)]
+
+
+def test_a_failed_slice_is_replaced_as_soon_as_it_is_gone() -> None:
+    of = sized(1)
+    [first, _] = decided(of, worker(of, 0), worker(of, 1, FAILED))
+    assert isinstance(first, DeletePod)
+    memory = Memory(setbacks={first.slot: Setback(1, NOW)})
+    assert len(created(decided(of, memory=memory))) == 2
+
+
+def test_a_slice_that_was_refused_waits_before_it_is_made_again() -> None:
+    of = sized(1)
+    [first, _] = decided(of)
+    assert isinstance(first, CreatePod)
+    memory = Memory(setbacks={first.slot: Setback(2, NOW - timedelta(seconds=5))})
+    assert decided(of, memory=memory) == [Recheck(NOW + timedelta(seconds=15))]
 
 
 def test_a_slice_goes_with_a_host_that_is_named() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from manta_cluster_reconciler.actions import Action, DeletePod
+from manta_cluster_reconciler import reasons
+from manta_cluster_reconciler.actions import Action, DeletePod, Tell
 from manta_cluster_reconciler.observed import Memory, Setback
 from manta_cluster_reconciler.policies import workers
 from manta_cluster_reconciler.rules import Rules
@@ -20,6 +21,7 @@ from tests.unit.manta_cluster_reconciler.scenes import (
     cluster,
     created,
     deleted,
+    flat,
     groups,
     scene,
     terminating,
@@ -30,7 +32,7 @@ AUTOSCALED: Json = {"enableInTreeAutoscaling": True}
 
 
 def decided(of: RayCluster, *pods: Pod, rules: Rules = RULES, memory: Memory | None = None) -> list[Action]:
-    return workers.actions(scene(of, *pods, memory=memory), rules, NOW)
+    return flat(workers.by_group(scene(of, *pods, memory=memory), rules, NOW))
 
 
 def sized(replicas: int, **fields: Any) -> RayCluster:
@@ -165,6 +167,16 @@ def test_a_suspended_group_loses_its_pods_and_others_do_not() -> None:
     assert isinstance(found[0], DeletePod)
     assert found[0].told.done is not None
     assert found[0].told.done.note == "Deleted all pods for suspended worker group a in RayCluster ns/demo"
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"), [pytest.param(0, True, id="a new spec"), pytest.param(1, False, id="a spec that was seen before")]
+)
+def test_the_suspension_of_a_group_without_pods_is_told_once(seen: int, told: bool) -> None:
+    of = cluster(groups({"replicas": 2, "suspend": True}), status={"observedGeneration": seen})
+    note = "Deleted all pods for suspended worker group a in RayCluster ns/demo"
+    assert decided(of) == ([Tell(reasons.normal("DeletedWorkerPod", "Delete", note))] if told else [])
+    assert decided(of, worker(of, 0, group="a", **terminating())) == []
 
 
 def test_pods_of_a_group_that_is_not_in_the_spec_stay() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from manta_common.api.core import Event, Ingress, Job, Pod, Secret, Service, Status, WatchEvent
+from manta_common.api.core import EndpointSlice, Event, Ingress, Job, Pod, Secret, Service, Status, WatchEvent
 from manta_common.api.rbac import Role, RoleBinding
 from manta_common.api.templates import env_vars, pod_template, volume_mounts
 
@@ -110,3 +110,8 @@ def test_options_are_read_item_by_item() -> None:
         "B",
     ]
     assert volume_mounts((msgspec.Raw(b'{"name":"v","mountPath":"/v","new":1}'),))[0].mount_path == "/v"
+
+
+def test_a_slice_without_endpoints_is_written_with_null() -> None:
+    found = msgspec.json.decode(b'{"metadata": {"name": "a"}, "endpoints": null}', type=EndpointSlice)
+    assert not found.endpoints

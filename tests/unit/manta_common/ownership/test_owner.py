@@ -7,10 +7,12 @@ from functools import wraps
 
 import pytest
 
+from manta_common.bus.protocol import MEMBERS, SHARDS, Entry, Message
 from manta_common.errors import Unreachable
 from manta_common.ownership.settings import Times
+from manta_common.ownership.shards import FREE, Shard, Shards
 from manta_embedded.sim.buckets import SimulatedBucket
-from manta_embedded.sim.bus import SimulatedNats
+from manta_embedded.sim.bus import SimulatedBus, SimulatedNats
 from manta_embedded.sim.clock import LoopClock
 from tests.unit.manta_common.ownership.replicas import Fleet, fleet, now
 from tests.unit.manta_common.virtual import run
@@ -300,3 +302,67 @@ async def test_telemetry_is_told_how_partitions_come_and_go() -> None:
         await replicas.watch(5)
         assert second.moved["lost"] == share
         assert first.moved["released"] == len(second.acting)
+
+
+@virtual
+async def test_a_member_that_nobody_keeps_alive_gets_nothing_for_long() -> None:
+    async with fleet() as replicas:
+        [only] = replicas.start()
+        await replicas.settled()
+        members = SimulatedBucket(replicas.replicas[0].bus, replicas.nats.buckets[MEMBERS])
+        await members.put("svc.ghost", b"\xff", expect=0)  # without an end, as a person might
+        await replicas.watch(5)
+        assert len(only.acting) < PARTITIONS, "as for anybody who has just joined"
+        await replicas.watch(20)
+        assert only.acting == set(range(PARTITIONS))
+
+
+@virtual
+async def test_what_a_dead_replica_owned_is_taken_over_though_its_key_stays() -> None:
+    """A NATS that was killed may forget when a key was to expire, and bring back what had expired."""
+    async with fleet() as replicas:
+        bus = SimulatedBus(replicas.nats)
+        members, claims = (SimulatedBucket(bus, replicas.nats.buckets[name]) for name in (MEMBERS, SHARDS))
+        await members.put("svc.ghost", b"{}", expect=0)
+        for partition in range(PARTITIONS):
+            await claims.put(f"svc.{partition}", b"ghost", expect=0)
+        replicas.start(2)
+        await replicas.watch(10)
+        assert not replicas.acting, "as long as it may only be slow"
+        assert await replicas.settled() < 30
+        assert await members.get("svc.ghost") is None, "nobody looks after it again and again"
+
+
+@virtual
+async def test_who_is_heard_keeps_its_key() -> None:
+    async with fleet() as replicas:
+        replicas.start(3)
+        await replicas.settled()
+        before = {replica.owner.held for replica in replicas.replicas}
+        await replicas.watch(60)
+        assert {replica.owner.held for replica in replicas.replicas} == before
+
+
+@pytest.mark.parametrize("key", ["07", "\u0667", "7.0", "+7", "9" * 30, "x", ""], ids=repr)
+def test_a_claim_has_one_key(key: str) -> None:
+    @virtual
+    async def play() -> None:
+        async with fleet() as replicas:
+            claims = replicas.nats.buckets[SHARDS]
+            for _ in range(20):  # newer than what stands under the true key
+                claims.write(Message(subject=f"svc.{key}", body=b"\xff\x00", sequence=0), None, None)
+            replicas.start(2)
+            await replicas.settled()
+            claims.write(Message(subject=f"svc.{key}", body=b"nobody", sequence=0), None, None)
+            replicas.start()
+            await replicas.watch(5)
+            assert len(replicas.acting) == PARTITIONS
+
+    play()
+
+
+@pytest.mark.parametrize("owner", [b"*", b">", b"a b", b"\xff", b"x" * 5000, b"a.b"], ids=lambda owner: repr(owner[:9]))
+async def test_a_claim_of_what_is_no_name_is_nobodys(owner: bytes) -> None:
+    shards = Shards("svc", SimulatedBucket(SimulatedBus(nats := SimulatedNats(LoopClock())), nats.buckets[SHARDS]))
+    assert shards.note(Entry(key="svc.7", value=owner, revision=5))
+    assert shards.of(7) == Shard(FREE, 5)

@@ -83,10 +83,23 @@ def test_who_gets_the_token() -> None:
     assert "RAY_AUTH_TOKEN" in env_names(container(worker(TOKEN), "wait-gcs-ready"))
 
 
-def test_the_token_follows_the_user_s_variables() -> None:
-    made = head(TOKEN | AUTOSCALING | {"spec.autoscalerOptions": {"env": [{"name": "MINE", "value": "1"}]}})
+def test_the_user_s_variables_of_the_autoscaler_follow_the_token_and_win() -> None:
+    mine = [{"name": "MINE", "value": "1"}, {"name": "RAY_AUTH_MODE", "value": "disabled"}]
+    made = head(TOKEN | AUTOSCALING | {"spec.autoscalerOptions": {"env": mine}})
     names = env_names(container(made, "autoscaler"))
-    assert names[-3:] == ["MINE", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"]
+    assert names[-4:] == ["RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "MINE", "RAY_AUTH_MODE"]
+
+
+def test_the_volume_of_the_token_follows_that_of_the_gcs_storage() -> None:
+    storage = {"spec.gcsFaultToleranceOptions": {"backend": "rocksdb"}}
+    made = head(K8S | AUTOSCALING | storage, ALL_GATES)
+    names = [volume["name"] for volume in made["spec"]["volumes"]]
+    assert names == ["gcs-storage", "ray-token", "shared-mem", "ray-logs"]
+
+
+def test_a_user_s_own_container_gets_no_token_by_its_name() -> None:
+    users = {f"{HEAD}.template.spec.containers": [{"name": "ray", "image": "x"}, {"name": "autoscaler", "image": "x"}]}
+    assert "env" not in container(head(TOKEN | users), "autoscaler")
 
 
 def test_what_the_user_set_stays() -> None:
@@ -94,6 +107,12 @@ def test_what_the_user_set_stays() -> None:
     made = ray(worker(TOKEN | mine))
     assert env_names(made).count("RAY_AUTH_TOKEN") == 1
     assert env_values(made)["RAY_AUTH_TOKEN"] == "mine"
+
+
+def test_a_token_that_the_user_mounts_elsewhere_is_not_mounted_again() -> None:
+    mine = [{"name": "ray-token", "mountPath": "/mine"}]
+    made = ray(worker(K8S | {f"{GROUP}.{RAY}.volumeMounts": mine}))
+    assert [one["mountPath"] for one in made["volumeMounts"] if one["name"] == "ray-token"] == ["/mine"]
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "disabled"}])

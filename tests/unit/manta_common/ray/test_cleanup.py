@@ -38,11 +38,13 @@ def test_the_job() -> None:
     assert "ttlSecondsAfterFinished" not in made["spec"]
 
 
-def test_its_pod_has_the_head_s_metadata_and_no_name_of_its_own() -> None:
-    metadata = job({f"{HEAD}.template.metadata": {"name": "mine"}})["spec"]["template"]["metadata"]
+def test_its_pod_has_the_head_s_metadata_with_a_name_only_where_the_user_gave_one() -> None:
+    metadata = job()["spec"]["template"]["metadata"]
     assert metadata["generateName"] == "demo-head-"
     assert "name" not in metadata
     assert metadata["labels"]["ray.io/node-type"] == "redis-cleanup"
+    named = job({f"{HEAD}.template.metadata": {"name": "mine"}})["spec"]["template"]["metadata"]
+    assert (named["name"], named["generateName"]) == ("mine", "demo-head-")
 
 
 def test_only_ray_s_container_runs_and_never_again() -> None:

@@ -128,7 +128,7 @@ def test_there_is_no_serve_service_without_a_port() -> None:
 
 def test_a_job_s_service_leads_to_its_cluster() -> None:
     job = RayJob(metadata=ObjectMeta(name="job", namespace="team", uid="job-uid"))
-    made = job_head_service(job, cluster({"spec.headServiceAnnotations": {"a": "b"}}), SETTINGS)
+    made = job_head_service(job, cluster({}), SETTINGS)
     assert made["metadata"]["name"] == "job-head-svc"
     assert made["metadata"]["labels"] == {
         "ray.io/originated-from-cr-name": "job",
@@ -136,6 +136,14 @@ def test_a_job_s_service_leads_to_its_cluster() -> None:
         "ray.io/node-type": "head",
         "ray.io/identifier": "job-head",
     }
-    assert made["metadata"]["annotations"] == {"a": "b"}
     assert [(owner["kind"], owner["uid"]) for owner in made["metadata"]["ownerReferences"]] == [("RayJob", "job-uid")]
     assert made["spec"] == head_spec({})
+
+
+def test_of_annotations_only_those_of_the_user_s_own_service_are_on_a_job_s() -> None:
+    job = RayJob(metadata=ObjectMeta(name="job", namespace="team", uid="job-uid"))
+    own = {"metadata": {"annotations": {"c": "d"}}}
+    plain = cluster({"spec.headServiceAnnotations": {"a": "b"}})
+    custom = cluster({"spec.headServiceAnnotations": {"a": "b"}, "spec.headGroupSpec.headService": own})
+    assert job_head_service(job, plain, SETTINGS)["metadata"]["annotations"] == {}
+    assert job_head_service(job, custom, SETTINGS)["metadata"]["annotations"] == {"c": "d"}

@@ -50,6 +50,10 @@ def test_replicas_of_a_group(fields: dict[str, Any], replicas: int) -> None:
         pytest.param(
             {f"{GROUP}.maxReplicas": 2**31 - 1, f"{GROUP}.numOfHosts": 2}, (2, 0, 2**31 - 1), id="more than fits"
         ),
+        pytest.param({f"{GROUP}.numOfHosts": -1}, (0, 0, 0), id="fewer hosts than none"),
+        pytest.param(
+            {f"{GROUP}.minReplicas": 2, f"{GROUP}.numOfHosts": 2**31 - 1}, (2**31 - 1,) * 3, id="far more than fits"
+        ),
         pytest.param({"spec.workerGroupSpecs": []}, (0, 0, 0), id="no groups"),
     ],
 )
@@ -109,6 +113,11 @@ def amounts(**kinds: dict[str, str]) -> dict[str, Any]:
             id="not a suspended group",
         ),
         pytest.param(
+            {f"{GROUP}.{RAY}.resources": {"limits": {"cpu": "1"}}, f"{GROUP}.replicas": -3},
+            Totals("0", "0", "0", "0"),
+            id="fewer than no workers are none",
+        ),
+        pytest.param(
             {f"{GROUP}.{RAY}.resources": {"limits": {"memory": "840G"}}},
             Totals("0", "840G", "0", "0"),
             id="in the notation of what is there",
@@ -124,3 +133,10 @@ def test_the_fewest_workers_ask_for_less() -> None:
         {f"{GROUP}.{RAY}.resources": {"limits": {"cpu": "1"}}, f"{GROUP}.minReplicas": 2, f"{GROUP}.replicas": 3}
     ).spec
     assert {name: str(amount) for name, amount in min_resources(spec).items()} == {"cpu": "2"}
+
+
+def test_of_two_groups_with_one_name_the_first_counts() -> None:
+    spec = cluster({}).spec
+    twice = msgspec.structs.replace(spec, worker_group_specs=spec.worker_group_specs * 2)
+    assert (desired_workers(twice), max_workers(twice)) == (desired_workers(spec), max_workers(spec))
+    assert resource_totals(twice) == resource_totals(spec)

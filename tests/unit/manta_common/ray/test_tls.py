@@ -36,6 +36,14 @@ def test_what_talks_to_ray_has_it_too() -> None:
         assert mounts(one)["/etc/ray/tls"] == "ray-tls"
 
 
+def test_the_user_s_mounts_of_the_autoscaler_follow_the_certificate() -> None:
+    options = {"env": [{"name": "MINE", "value": "1"}], "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    made = head(TLS | {"spec.enableInTreeAutoscaling": True, "spec.autoscalerOptions": options}, ALL_GATES)
+    autoscaler = container(made, "autoscaler")
+    assert env_names(autoscaler)[-5:] == [*VARIABLES, "MINE"]
+    assert [mount["name"] for mount in autoscaler["volumeMounts"]] == ["ray-tls", "v", "ray-logs"]
+
+
 def test_pods_first_wait_until_the_certificate_names_them() -> None:
     ray_like = {f"{GROUP}.template.spec.containers.0.securityContext": {"runAsUser": 7}}
     made = worker(TLS | ray_like | {f"{GROUP}.template.spec.initContainers": [{"name": "a", "image": "x"}]}, ALL_GATES)
@@ -46,6 +54,7 @@ def test_pods_first_wait_until_the_certificate_names_them() -> None:
     assert env_names(first) == ["POD_IP", "FQ_RAY_IP", "RAY_IP"]
     assert env_values(first)["POD_IP"] == {"fieldRef": {"fieldPath": "status.podIP"}}
     assert 'grep -qE "IP Address:${POD_IP}([^0-9.]|$)"' in first["args"][0]
+    assert first["args"][0].endswith("  sleep 5\ndone")
     assert mounts(first) == {"/etc/ray/tls": "ray-tls"}
 
 

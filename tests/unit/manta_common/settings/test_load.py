@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from manta_common.api.gates import Gates
-from manta_common.config import Address, Secret, between, changed, load, shown
+from manta_common.config import Address, Secret, between, changed, kuberay, load, shown
 from manta_common.config import Config as Shared
 from manta_common.errors import Misconfigured
 
@@ -240,3 +240,42 @@ def test_secrets_are_never_shown(tmp_path: Path) -> None:
     assert changed(made) == {"password": "***", "nats_urls": "nats://***@nats"}
     unknown = problems({"MANTA_PASSWORD": "hunter2"})
     assert "hunter2" not in "".join(unknown)
+
+
+def test_two_schedulers_for_the_same_pods_are_refused() -> None:
+    gate = {"MANTA_FEATURE_GATES": "KubernetesWAS=true"}
+    assert load(Config, gate).feature_gates.workload_scheduling
+    assert problems(gate | {"MANTA_BATCH_SCHEDULER": "volcano"}) == [
+        "MANTA_BATCH_SCHEDULER is 'volcano' and the feature gate KubernetesWAS is on; expected one of them at most"
+    ]
+
+
+class TakenOver(Shared, frozen=True, kw_only=True):
+    """Settings that KubeRay's operator has too."""
+
+    SERVICE: ClassVar[str] = "cluster-reconciler"
+
+    probes: Annotated[bool, kuberay("ENABLE_PROBES_INJECTION", "On unless it is false.")] = True
+    shell: Annotated[bool, kuberay("ENABLE_LOGIN_SHELL", "Off unless it is true.")] = False
+    seconds: Annotated[int, kuberay("RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", "As many.")] = 300
+
+
+@pytest.mark.parametrize(
+    ("text", "probes", "shell"),
+    [
+        pytest.param("true", True, True, id="true"),
+        pytest.param("FALSE", False, False, id="false in capitals"),
+        pytest.param("True", True, True, id="true with a capital"),
+        pytest.param("0", True, False, id="a digit"),
+        pytest.param("no", True, False, id="a word that is neither"),
+        pytest.param(" false", True, False, id="a blank before it"),
+    ],
+)
+def test_a_switch_of_kuberay_means_what_it_means_there(text: str, probes: bool, shell: bool) -> None:
+    found = load(TakenOver, {"ENABLE_PROBES_INJECTION": text, "ENABLE_LOGIN_SHELL": text})
+    assert (found.probes, found.shell) == (probes, shell)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("5", 5), ("-1", -1), ("5m", 300), ("1.5", 300), (" 5", 300)])
+def test_a_number_of_kuberay_that_cannot_be_read_is_as_good_as_none(text: str, seconds: int) -> None:
+    assert load(TakenOver, {"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS": text}).seconds == seconds

@@ -88,6 +88,14 @@ async def test_state_has_a_part_for_everyone() -> None:
             ]
 
 
+async def test_other_pages_can_have_parts_too() -> None:
+    scene = Scene()
+    scene.pages.part("objects", "janitor", "clusters", lambda: {"n/a": "1"})
+    scene.pages.part("objects", "watcher", "watcher", dict)
+    async with scene.listening() as client, client.get("/debug/objects") as answer:
+        assert await answer.json() == {"janitor": {"clusters": {"n/a": "1"}}, "watcher": {"watcher": {}}}
+
+
 async def test_a_taken_port_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -36,3 +36,8 @@ def test_a_message_without_a_stamp_has_no_age(headers: dict[str, str]) -> None:
 
 def test_a_stamp_of_a_clock_that_is_ahead_counts_as_now() -> None:
     assert age_seconds({SEEN_HEADER: str(time.time() + 3600)}) == 0
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "-1e308", "0", "12"])
+def test_a_time_that_cannot_be_is_not_counted(text: str) -> None:
+    assert age_seconds({SEEN_HEADER: text}) in (None, 0.0)

@@ -145,7 +145,7 @@ class EndpointSlice(Wire, frozen=True, kw_only=True):
     """Some of the pods behind a Service."""
 
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
-    endpoints: tuple[Endpoint, ...] = ()
+    endpoints: tuple[Endpoint, ...] | None = None  # Go writes null for none
 
 
 class JobSpec(Wire, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """Whole documents around our types: changed without losing what the types do not know, and read as the server reads."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -36,6 +37,11 @@ def merge_patch(before: Any, after: Any) -> dict[str, Any]:
         if old != value:
             changed[name] = merge_patch(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return changed
+
+
+def replaced(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """A merge patch that writes all of an object anew: of the old one no field is left."""
+    return {**dict.fromkeys(before), **after}
 
 
 def _merged(document: Any, before: Any, after: Any) -> Any:

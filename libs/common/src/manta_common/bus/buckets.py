@@ -62,9 +62,8 @@ class NatsBucket:
         """What a message of this bucket says, and for how many seconds if it expires."""
         gone = message.headers.get(OPERATION) is not None
         key = message.subject.removeprefix(self._prefix)
-        lives = message.headers.get(LIVES)
         entry = Entry(key=key, value=None if gone else message.body, revision=message.sequence)
-        return entry, float(lives) if lives else None
+        return entry, _seconds(message.headers.get(LIVES, ""))
 
     async def _last(self, key: str) -> Entry | None:
         life = await self._connection.life(LIMIT_SECONDS)
@@ -76,6 +75,15 @@ class NatsBucket:
         guarded = {**headers, EXPECTED_SEQUENCE: str(expect)}
         answer = await self._connection.ask(subject, value, limit_seconds=LIMIT_SECONDS, headers=guarded)
         return acknowledged(answer, subject)
+
+
+def _seconds(lives: str) -> float | None:
+    """A lifetime as it is written; what is none of ours is looked after as if it had not been said."""
+    try:
+        seconds = float(lives)
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _expiring(seconds: float) -> dict[str, str]:

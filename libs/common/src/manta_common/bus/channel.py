@@ -5,6 +5,7 @@ dots are written as underscores and read back without loss; the body names the o
 and subject disagree is poison.
 """
 
+import json
 import re
 from typing import Any, Generic, Literal, TypeVar
 
@@ -20,6 +21,11 @@ SCHEMA = 1  # raised only when older readers would misread; they skip and count 
 CLUSTER_WIDE = "-"  # in place of a namespace: no namespace is called that
 
 NAME = re.compile(r"[a-zA-Z0-9][-.a-zA-Z0-9]*")
+# Exactly what `Channel.subject` makes: whoever reads one can write over it.
+_TOKEN = "[a-zA-Z0-9][-_a-zA-Z0-9]*"
+STATE_SUBJECT = re.compile(
+    rf"{re.escape(STATE_PREFIX)}\.(0|[1-9][0-9]{{0,9}})\.({_TOKEN})\.({_TOKEN}|{CLUSTER_WIDE})\.({_TOKEN})"
+)
 
 T = TypeVar("T")
 Q = TypeVar("Q")
@@ -55,7 +61,7 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """As bytes for the bus."""
-        return pack(msgspec.json.encode(value))
+        return pack(written(value))
 
     def decode(self, body: bytes) -> T:
         """Back from bytes; Poison when they are not that."""
@@ -84,11 +90,11 @@ class Channel(Generic[T]):
 
     def parse(self, subject: str) -> tuple[int, Key]:
         """The partition and the object of a subject; Poison when it is not one of this channel."""
-        parts = subject.removeprefix(f"{STATE_PREFIX}.").split(".")
-        if len(parts) != 4 or parts[1] != self.word or not parts[0].isdecimal():
+        found = STATE_SUBJECT.fullmatch(subject)
+        if found is None or found[2] != self.word:
             raise Poison(f"{subject} is not a subject of {self.word}")
-        namespace = "" if parts[2] == CLUSTER_WIDE else parts[2].replace("_", ".")
-        return int(parts[0]), Key(namespace, parts[3].replace("_", "."))
+        namespace = "" if found[3] == CLUSTER_WIDE else found[3].replace("_", ".")
+        return int(found[1]), Key(namespace, found[4].replace("_", "."))
 
     def encode(self, state: State[T]) -> bytes:
         """A state as bytes."""
@@ -130,6 +136,14 @@ class Call(Generic[Q, A]):
         self.subject = call_subject(service, verb)
         self.question: Codec[Q] = Codec(question)
         self.answer: Codec[A] = Codec(answer)
+
+
+def written(value: object) -> bytes:
+    """A value as JSON; numbers of any size are a user's right, and the quick encoder knows those of 64 bits only."""
+    try:
+        return msgspec.json.encode(value)
+    except OverflowError:
+        return json.dumps(msgspec.to_builtins(value), default=msgspec.json.decode, separators=(",", ":")).encode()
 
 
 def call_subject(service: str, verb: str) -> str:

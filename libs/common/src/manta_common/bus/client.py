@@ -1,5 +1,6 @@
 """The client library's connection, with a short way for what Manta reads much of: no queue and no task a message."""
 
+import logging
 from collections.abc import Callable
 
 import msgspec
@@ -11,6 +12,8 @@ from nats.protocol.parser import AWAITING_CONTROL_LINE
 STATUS, DESCRIPTION = "Status", "Description"
 LINE_END = b"\r\n"
 WITH_HEADERS, WITHOUT = b"HMSG ", b"MSG "
+
+log = logging.getLogger(__name__)
 
 
 class Delivery(msgspec.Struct, frozen=True, gc=False):
@@ -65,10 +68,13 @@ class Client(nats.aio.client.Client):
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         """A message that the library has read: one that was cut in two behind something else."""
         receiver = self._receivers.get(sid)
-        if receiver is None:
+        if receiver is not None:
+            receiver(Delivery(_text(subject), _text(reply), data, headers or b""))
+            return
+        try:
             await super()._process_msg(sid, subject, reply, data, headers)
-        else:
-            receiver(Delivery(subject.decode(), reply.decode(), data, headers or b""))
+        except (ValueError, IndexError) as error:  # the library would stop reading, and nobody would be told
+            log.warning("message cannot be read", extra={"subject": _text(subject), "error": str(error)})
 
 
 class Parser(nats.protocol.parser.Parser):
@@ -110,13 +116,20 @@ class Parser(nats.protocol.parser.Parser):
 
 
 class Line:
-    """What stands before a message: `MSG <subject> <sid> [reply] <size>`, or `HMSG` and the size of the headers too."""
+    """What stands before a message: `MSG <subject> <sid> [reply] <size>`, or `HMSG` and the size of the headers too.
+
+    The server takes subjects of any bytes but spaces, tabs and ends of lines; what is no text is replaced.
+    """
 
     __slots__ = ("headers", "reply", "sid", "size", "subject")
 
     def __init__(self, line: bytes) -> None:
-        verb, subject, sid, *rest = line.decode().split()
-        self.subject, self.sid, self.size = subject, int(sid), int(rest[-1])
-        sizes = 2 if verb == "HMSG" else 1
+        verb, subject, sid, *rest = line.split(b" ")
+        self.subject, self.sid, self.size = _text(subject), int(sid), int(rest[-1])
+        sizes = 2 if verb == b"HMSG" else 1
         self.headers = int(rest[-2]) if sizes == 2 else 0
-        self.reply = rest[0] if len(rest) > sizes else ""
+        self.reply = _text(rest[0]) if len(rest) > sizes else ""
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="replace")

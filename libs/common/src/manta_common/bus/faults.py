@@ -34,6 +34,7 @@ ERROR = "Nats-Service-Error"  # the micro protocol's words for an error that is 
 ERROR_CODE = "Nats-Service-Error-Code"
 ERROR_TYPE = "Manta-Error"
 ERROR_REASON = "Manta-Error-Reason"
+MOST_CHARACTERS = 8192  # of an error's text
 CODES: Mapping[type[BaseException], int] = {
     NotFound: 404,
     Conflict: 409,
@@ -105,7 +106,12 @@ def error_headers(error: BaseException) -> dict[str, str]:
             pass
         case _:
             headers[ERROR] = type(error).__name__
-    return headers | {ERROR_CODE: str(code)}
+    return {name: _line(text) for name, text in headers.items()} | {ERROR_CODE: str(code)}
+
+
+def _line(text: str) -> str:
+    """A text as the value of a header: what a dashboard or a user said must not become another header."""
+    return " ".join(text.encode(errors="replace").decode().split())[:MOST_CHARACTERS]
 
 
 def answered_fault(headers: Mapping[str, str]) -> MantaError:

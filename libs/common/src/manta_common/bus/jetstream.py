@@ -74,7 +74,7 @@ async def call(
         message = await life.mailbox.ask(subject, body, limit_seconds=limit_seconds)
     except Unreachable as error:
         raise explained(life, subject, error) from error
-    reply = msgspec.json.decode(message.data, type=type_)
+    reply = _read(message, type_, path)
     if reply.error:
         raise api_fault(reply.error, path)
     return reply
@@ -102,8 +102,12 @@ async def last_message(life: Life, stream: str, subject: str, *, limit_seconds: 
     stored = found.message
     if stored is None:
         return None
-    headers = own_headers(parsed_headers(base64.b64decode(stored.hdrs)))
-    return Message(subject=stored.subject, body=base64.b64decode(stored.data), sequence=stored.seq, headers=headers)
+    try:
+        raw_headers, body = base64.b64decode(stored.hdrs), base64.b64decode(stored.data)
+    except ValueError as error:
+        raise Unreachable(f"{stream}: an answer that is none of JetStream's: {error}") from error
+    headers = own_headers(parsed_headers(raw_headers))
+    return Message(subject=stored.subject, body=body, sequence=stored.seq, headers=headers)
 
 
 async def next_sequence(life: Life, stream: str, subject: str, *, after: int) -> int | None:
@@ -118,10 +122,20 @@ async def next_sequence(life: Life, stream: str, subject: str, *, after: int) ->
 
 def acknowledged(message: Delivery, what: str) -> int:
     """The sequence that a publish was given; its refusal is raised."""
-    ack = msgspec.json.decode(message.data, type=Ack)
+    ack = _read(message, Ack, what)
     if ack.error:
         raise api_fault(ack.error, what)
+    if ack.seq <= 0:
+        raise Unreachable(f"{what}: somebody else than JetStream answered")
     return ack.seq
+
+
+def _read(message: Delivery, type_: type[T], what: str) -> T:
+    """An answer of JetStream. Whoever listens on the same subject may answer too, and anything."""
+    try:
+        return msgspec.json.decode(message.data, type=type_)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Unreachable(f"{what}: an answer that is none of JetStream's: {error}") from error
 
 
 def parsed_headers(raw: bytes) -> dict[str, str]:

@@ -149,7 +149,10 @@ class Reading:
         # a domain and an account hash before the stream in the longer form.
         fields = one.reply.split(".")
         start = 5 if len(fields) == 9 else 7
-        sequence, place, pending = int(fields[start]), int(fields[start + 1]), int(fields[start + 3])
+        try:
+            sequence, place, pending = int(fields[start]), int(fields[start + 1]), int(fields[start + 3])
+        except (ValueError, IndexError) as error:
+            raise Unreachable(f"a message that no consumer sent came to one: {one.subject}") from error
         self._delivered += 1
         if place != self._delivered:
             raise Unreachable(f"message {self._delivered} of a consumer is missing: {place} came")
@@ -164,7 +167,8 @@ class Reading:
         if code == HEARTBEAT:
             self._exhausted = True
         elif code in PULL_OVER and not any(word in text for word in CONSUMER_OVER):
-            self._owed -= int(headers.get(STILL_OWED, "0"))
+            owed = headers.get(STILL_OWED, "0")
+            self._owed -= int(owed) if owed.isdecimal() else 0
         else:
             raise Unreachable(f"a consumer has ended: {code} {text}")
         return False

@@ -85,6 +85,7 @@ class Watch:
         return self._gone(key) if found is None else None
 
     def _gone(self, key: str) -> Entry:
+        self._unseen.discard(key)  # it may be looked for while everything is read anew
         return Entry(key=key, value=None, revision=self._known.pop(key).revision)
 
     def _patience(self) -> float:

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-PLAIN: Final = re.compile(r"[A-Za-z$.][A-Za-z0-9_./$-]*( [A-Za-z][A-Za-z0-9_./$-]*)*")
+PLAIN: Final = re.compile(r"([A-Za-z$]|[.][A-Za-z])[A-Za-z0-9_./$-]*( [A-Za-z][A-Za-z0-9_./$-]*)*")
 # Words that YAML 1.1 reads as something else than text, and the one-letter forms of yes and no.
-WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n", ".nan", ".inf"})
 
 
 def document(value: dict[str, Any]) -> str:

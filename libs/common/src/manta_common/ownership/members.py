@@ -12,6 +12,7 @@ from manta_common.errors import Conflict, Retry
 from manta_common.ownership.settings import Times
 
 NEVER = float("-inf")
+SILENT_LIVES = 3  # for how many lifetimes a member may go unheard of, while others are heard
 
 
 class Lapsed(Retry):
@@ -98,32 +99,58 @@ class Membership:
 
 
 class Roster:
-    """The members of one service, as the bucket tells of them."""
+    """The members of one service, as the bucket tells of them.
 
-    def __init__(self, service: str) -> None:
+    A key that nobody renews though it does not expire is no member: it would own its share and never work. Only what
+    is silent while others are heard counts as such: when we were cut off or stood still, all of them seem silent.
+    """
+
+    def __init__(self, service: str, *, times: Times, clock: Clock) -> None:
         self._prefix = member_key(service, "")
+        self._ttl_seconds, self._clock = times.ttl_seconds, clock
+        self._heard_last = clock.monotonic()
         self._members: dict[str, Member] = {}
+        self._heard_at: dict[str, float] = {}
+        self._revisions: dict[str, int] = {}
 
     @property
     def living(self) -> AbstractSet[str]:
         """Everyone whose claims count."""
-        return self._members.keys()
+        since = self._heard_last - SILENT_LIVES * self._ttl_seconds
+        return {name for name, heard_at in self._heard_at.items() if heard_at >= since}
+
+    @property
+    def silent(self) -> dict[str, int]:
+        """Everyone whose key is there though nobody renews it, and its revision."""
+        living = self.living
+        return {name: revision for name, revision in self._revisions.items() if name not in living}
 
     @property
     def staying(self) -> AbstractSet[str]:
         """Everyone who shall own something."""
-        return {name for name, member in self._members.items() if not member.leaving}
+        return {name for name in self.living if not self._members[name].leaving}
 
     def note(self, entry: Entry) -> bool:
         """Take note of a change of the bucket; whether it changes anything for us."""
+        now = self._hear()
         if not entry.key.startswith(self._prefix):
             return False
         name, before = entry.key.removeprefix(self._prefix), dict(self._members)
         if entry.value is None:
-            self._members.pop(name, None)
+            for known in (self._members, self._heard_at, self._revisions):
+                known.pop(name, None)
         else:
             self._members[name] = _member(entry.value)
+            self._heard_at[name], self._revisions[name] = now, entry.revision
         return self._members != before
+
+    def _hear(self) -> float:
+        """Something is heard; after a long silence of all the time of each begins anew."""
+        now = self._clock.monotonic()
+        if now - self._heard_last > self._ttl_seconds:
+            self._heard_at = dict.fromkeys(self._heard_at, now)
+        self._heard_last = now
+        return now
 
 
 def member_key(service: str, name: str) -> str:
@@ -135,5 +162,5 @@ def _member(value: bytes) -> Member:
     """What a key says; one that cannot be read is at least alive."""
     try:
         return msgspec.json.decode(value, type=Member)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return Member()

@@ -39,7 +39,8 @@ class Owner:
         self._ownership, self._times, self._clock, self._chance = ownership, ownership.times, clock, chance
         self._members, self._claims = bus.bucket(MEMBERS), bus.bucket(SHARDS)
         self._membership = Membership(ownership.service, self._members, times=self._times, clock=clock, chance=chance)
-        self._roster, self._shards = Roster(ownership.service), Shards(ownership.service, self._claims)
+        self._roster = Roster(ownership.service, times=self._times, clock=clock)
+        self._shards = Shards(ownership.service, self._claims)
         self._holdings: dict[int, _Holding] = {}
         self._views_missing = 2
         self._changed, self._renew_now, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -131,6 +132,7 @@ class Owner:
         if self._views_missing or not self._membership.fresh:
             return
         name = self._membership.name
+        await self._bury_silent(name)
         wanted = won(name, self._ownership.partitions, {*self._roster.staying, name})
         for partition, holding in self._holdings.items():
             if partition not in wanted:
@@ -142,6 +144,18 @@ class Owner:
             *(self._claim(partition, name, tasks) for partition in claimable),
             *(self._free(partition, self._shards.of(partition).revision) for partition in stray),
         )
+
+    async def _bury_silent(self, name: str) -> None:
+        """Remove the keys of others that nobody renews, unless they are renewed just now.
+
+        A NATS that was killed may forget when a key was to expire, and bring back some that had expired
+        (https://github.com/nats-io/nats-server/pull/6781): the claims of such a member would count for ever.
+        """
+        for other, revision in self._roster.silent.items():
+            if other != name:
+                with contextlib.suppress(Retry):
+                    await self._members.delete(member_key(self._ownership.service, other), expect=revision)
+                    log.warning("removed a member that nobody keeps alive", extra={"member": other})
 
     async def _claimable(self, partitions: Iterable[int], name: str) -> list[int]:
         """Those that nobody owns who is alive. Our list of the living may lag behind: the bucket itself is asked."""

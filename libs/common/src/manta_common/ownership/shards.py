@@ -1,10 +1,14 @@
 """Who owns which partition: one key for each, written by compare-and-set; an empty value is a partition set free."""
 
+import re
+
 import msgspec
 
 from manta_common.bus.protocol import Bucket, Entry
 
 FREE = ""
+OWNER = re.compile(r"[-0-9A-Za-z]{1,64}")
+PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")  # as we write it: `07` is another key than `7`
 
 
 class Shard(msgspec.Struct, frozen=True):
@@ -40,14 +44,18 @@ class Shards:
     def note(self, entry: Entry) -> bool:
         """Take note of a change of the bucket; whether it changes anything for us."""
         place = entry.key.removeprefix(self._prefix)
-        if place == entry.key or not place.isdecimal():
+        if place == entry.key or not PARTITION.fullmatch(place):
             return False
         partition, before = int(place), self.of(int(place))
         # Our own writes are believed only when they come back: then nothing can be taken for newer than it is.
-        self._shards[partition] = (
-            Shard() if entry.value is None else Shard(entry.value.decode(errors="replace"), entry.revision)
-        )
+        self._shards[partition] = Shard() if entry.value is None else Shard(_owner(entry.value), entry.revision)
         return self.of(partition) != before
 
     async def _write(self, partition: int, owner: str, expect: int) -> int:
         return await self._bucket.put(f"{self._prefix}{partition}", owner.encode(), expect=expect)
+
+
+def _owner(value: bytes) -> str:
+    """Whom a claim names. What cannot be a member's name is nobody's: whoever asks for `*` finds all that live."""
+    name = value.decode(errors="replace")
+    return name if OWNER.fullmatch(name) else FREE

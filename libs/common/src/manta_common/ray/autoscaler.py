@@ -5,9 +5,11 @@ from msgspec import UNSET
 
 from manta_common.api import containers, env, labels, names
 from manta_common.api.rayoptions import AutoscalerOptions
-from manta_common.ray.cluster import Manifest, autoscaler_version, is_autoscaling, runs_autoscaler_v2
+from manta_common.ray.auth import give_token
+from manta_common.ray.cluster import Manifest, autoscaler_version, has_tls, is_autoscaling, runs_autoscaler_v2
 from manta_common.ray.draft import Draft, append, decoded, equal_resources, field_variable, variable
 from manta_common.ray.environment import cluster_fields
+from manta_common.ray.tls import give_certificate
 
 _START = (
     f"ray kuberay-autoscaler --cluster-name $({env.RAY_CLUSTER_NAME}) "
@@ -43,12 +45,16 @@ def _container(draft: Draft) -> Manifest:
         "imagePullPolicy": "IfNotPresent" if options.image_pull_policy is None else options.image_pull_policy,
         "command": list(options.command or draft.settings.shell),
         "args": list(options.args or (_START,)),
-        "env": [*_environment(), *decoded(options.env)],
+        "env": _environment(),
         "resources": equal_resources("500m", "512Mi"),
     }
     for field, given in (("resources", options.resources), ("securityContext", options.security_context)):
         if given is not UNSET:
             container[field] = msgspec.json.decode(given)
+    give_token(draft.cluster, container)
+    if has_tls(draft.cluster, draft.settings):
+        give_certificate(container)
+    append(container, "env", decoded(options.env))
     append(container, "envFrom", decoded(options.env_from))
     append(container, "volumeMounts", decoded(options.volume_mounts))
     return container

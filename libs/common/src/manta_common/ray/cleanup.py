@@ -4,7 +4,7 @@ from typing import Final
 
 from manta_common.api import containers, env, labels, names
 from manta_common.api.raycluster import RayCluster
-from manta_common.ray.cluster import Manifest
+from manta_common.ray.cluster import Manifest, head_template
 from manta_common.ray.draft import append, equal_resources, has_variable, variable
 from manta_common.ray.pods import unmarked_head_pod
 from manta_common.ray.settings import RaySettings
@@ -32,7 +32,8 @@ def redis_cleanup_job(cluster: RayCluster, settings: RaySettings) -> Manifest:
     """The Job, made from the head as it would be made now: same image, volumes, node and credentials."""
     pod = unmarked_head_pod(cluster, 0, settings)
     metadata = pod["metadata"]
-    del metadata["name"]
+    if not head_template(cluster).metadata.name:
+        del metadata["name"]  # computed; Jobs name their pods themselves
     metadata["generateName"] = names.head_pod_prefix(cluster.metadata.name)
     metadata["labels"][labels.NODE_TYPE] = labels.REDIS_CLEANUP
     return {

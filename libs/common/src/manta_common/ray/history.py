@@ -34,7 +34,7 @@ def add_collector(draft: Draft) -> None:
     options = draft.cluster.spec.history_server_options
     if has_collector(draft.cluster, draft.settings) and options and options.collector_options:
         collector = _collector(draft, options.collector_options)
-        give_token(draft, collector)
+        give_token(draft.cluster, collector)
         append(draft.spec, "containers", [collector])
 
 

@@ -54,7 +54,9 @@ def head_service(cluster: RayCluster, settings: RaySettings) -> Manifest:
 
 def job_head_service(job: RayJob, cluster: RayCluster, settings: RaySettings) -> Manifest:
     """The Service that a job keeps in front of whichever cluster it runs on now."""
-    made = head_service(cluster, settings)
+    # Of annotations only those of the user's template count here.
+    bare = msgspec.structs.replace(cluster, spec=msgspec.structs.replace(cluster.spec, head_service_annotations={}))
+    made = head_service(bare, settings)
     labelled = {
         labels.ORIGINATED_FROM_NAME: job.metadata.name,
         labels.ORIGINATED_FROM_KIND: "RayJob",

@@ -26,6 +26,14 @@ class Totals(msgspec.Struct, frozen=True):
     tpu: str
 
 
+def distinct(groups: Iterable[WorkerGroupSpec]) -> list[WorkerGroupSpec]:
+    """The groups by name; of several with one name, whose pods no label tells apart, only the first."""
+    first: dict[str, WorkerGroupSpec] = {}
+    for group in groups:
+        first.setdefault(group.group_name, group)
+    return list(first.values())
+
+
 def group_replicas(group: WorkerGroupSpec) -> int:
     """How many workers a group is to have, within its bounds; a suspended group has none."""
     if group.suspend:
@@ -37,18 +45,18 @@ def group_replicas(group: WorkerGroupSpec) -> int:
 
 
 def desired_workers(spec: RayClusterSpec) -> int:
-    """Worker pods that should be there."""
-    return sum(group_replicas(group) * group.num_of_hosts for group in spec.worker_group_specs)
+    """Worker pods that should be there, as far as a status can say it."""
+    return min(MOST_REPLICAS, sum(group_replicas(group) * _hosts(group) for group in distinct(spec.worker_group_specs)))
 
 
 def min_workers(spec: RayClusterSpec) -> int:
-    """Fewest worker pods that the groups allow."""
-    return sum(_least(group) * group.num_of_hosts for group in _active(spec))
+    """Fewest worker pods that the groups allow, as far as a status can say it."""
+    return min(MOST_REPLICAS, sum(_least(group) * _hosts(group) for group in _active(spec)))
 
 
 def max_workers(spec: RayClusterSpec) -> int:
     """Most worker pods that the groups allow, as far as a status can say it."""
-    return min(MOST_REPLICAS, sum(_most(group) * group.num_of_hosts for group in _active(spec)))
+    return min(MOST_REPLICAS, sum(_most(group) * _hosts(group) for group in _active(spec)))
 
 
 def pod_resources(containers: Iterable[Resources]) -> dict[str, Quantity]:
@@ -65,7 +73,7 @@ def template_resources(template: Mapping[str, Any]) -> dict[str, Quantity]:
 
 def desired_resources(spec: RayClusterSpec) -> dict[str, Quantity]:
     """What the head and as many workers as the spec names ask for; KubeRay does not heed the bounds here."""
-    workers = ((group, group.replicas or 0) for group in _active(spec))
+    workers = ((group, max(0, group.replicas or 0)) for group in _active(spec))
     return _resources(spec, [(group, replicas * group.num_of_hosts) for group, replicas in workers])
 
 
@@ -96,11 +104,16 @@ def _asked(template: Raw) -> dict[str, Quantity]:
 
 
 def _active(spec: RayClusterSpec) -> list[WorkerGroupSpec]:
-    return [group for group in spec.worker_group_specs if not group.suspend]
+    return [group for group in distinct(spec.worker_group_specs) if not group.suspend]
 
 
 def _least(group: WorkerGroupSpec) -> int:
     return group.min_replicas or 0
+
+
+def _hosts(group: WorkerGroupSpec) -> int:
+    """Pods of one worker; fewer than none are none."""
+    return max(0, group.num_of_hosts)
 
 
 def _most(group: WorkerGroupSpec) -> int:

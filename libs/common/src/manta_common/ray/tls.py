@@ -28,24 +28,24 @@ while true; do
   fi
   echo "IP SAN for ${POD_IP} not yet in cert, retrying in 5s..."
   sleep 5
-done
-"""
+done"""
 
 
 def set_tls(draft: Draft) -> None:
-    """Give Ray and what talks to it the node's certificate."""
+    """Give Ray and what waits for it the node's certificate."""
     if not has_tls(draft.cluster, draft.settings):
         return
     secret = names.node_secret(draft.cluster.metadata.name, draft.node_type)
     add_volume(draft.spec, {"name": containers.TLS_VOLUME, "secret": {"secretName": secret}})
-    others = (draft.container(containers.AUTOSCALER), draft.init_container(containers.WAIT_GCS_READY))
-    for container in (draft.ray, *(one for one in others if one is not None)):
-        _give_certificate(container)
+    waiting = draft.init_container(containers.WAIT_GCS_READY)
+    for container in (draft.ray, *([waiting] if waiting else [])):
+        give_certificate(container)
     if draft.init_container(containers.WAIT_TLS_IP_SAN) is None:
         draft.spec["initContainers"] = [_waiting(draft), *draft.spec.get("initContainers", ())]
 
 
-def _give_certificate(container: Manifest) -> None:
+def give_certificate(container: Manifest) -> None:
+    """Give one container the node's certificate."""
     paths = [variable(name, f"{containers.TLS_PATH}/{file}") for name, file in _FILES.items()]
     append_absent(container, [variable(env.RAY_USE_TLS, "1"), *paths])
     mounts = container.get("volumeMounts", ())

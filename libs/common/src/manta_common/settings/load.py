@@ -10,7 +10,7 @@ from manta_common.errors import Misconfigured
 from manta_common.settings.fields import Field, Settings, fields, text
 from manta_common.settings.file import places
 from manta_common.settings.names import FILE_VARIABLE, PREFIX, is_foreign, nearest
-from manta_common.settings.read import problem, value_of
+from manta_common.settings.read import meant_by_kuberay, problem, value_of
 
 C = TypeVar("C", bound=Settings)
 
@@ -73,7 +73,8 @@ def _given(
     service: str, field: Field, *, environment: Mapping[str, str], written: Mapping[str, Any], path: Path | None
 ) -> _Given | None:
     """What counts of all that was written for a field: the last of these; an empty variable counts as not set."""
-    found = [_Given(name, environment[name]) for name in field.also if environment.get(name)]
+    taken = [(name, meant_by_kuberay(field, environment[name])) for name in field.also if environment.get(name)]
+    found = [_Given(name, meant) for name, meant in taken if meant is not None]
     found += [_Given(f"{path}: {place}", written[place]) for place in field.places(service) if place in written]
     found += [_Given(name, environment[name]) for name in field.variables(service) if environment.get(name)]
     return found[-1] if found else None

@@ -8,6 +8,7 @@ import msgspec
 import yaml
 from msgspec import inspect
 
+from manta_common.gotext import GoError, parse_int
 from manta_common.settings.fields import STRUCTURED, Field, text, words
 from manta_common.settings.values import duration
 
@@ -24,6 +25,22 @@ def value_of(field: Field, raw: object) -> Any:
     if isinstance(raw, str):
         return msgspec.convert(_untangled(field.shape, raw), field.type, strict=False)
     return msgspec.convert(raw, field.type)
+
+
+def meant_by_kuberay(field: Field, raw: str) -> object:
+    """What a variable of KubeRay's says, as its operator reads it; None when it would not count there.
+
+    A switch is turned by one word alone, in any case; a number that cannot be read is as good as none.
+    """
+    match field.shape:
+        case inspect.BoolType():
+            return raw.lower() != "false" if field.default else raw.lower() == "true"
+        case inspect.IntType():
+            try:
+                return parse_int(raw)
+            except GoError:
+                return None
+    return raw
 
 
 def problem(field: Field, origin: str, *, raw: object, error: ValueError) -> str:

@@ -21,15 +21,20 @@ STOP_SECONDS = 2.0
 
 
 class Pages:
-    """The pages under /debug: `/debug/state` has a part for whoever has one to show; other pages are their own."""
+    """The pages under /debug: some have a part for whoever has one to show; other pages are their own."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, dict[str, Show]] = {}
-        self._pages: dict[str, Show] = {"state": self._state}
+        self._pages: dict[str, Show] = {}
+        self._parted: dict[str, _Parted] = {}
+        self._parts("state")
 
     def state(self, component: str, part: str, show: Show) -> None:
         """Show something on /debug/state, under the component's name."""
-        self._parts.setdefault(component, {})[part] = show
+        self.part("state", component, part, show)
+
+    def part(self, page: str, component: str, part: str, show: Show) -> None:
+        """Show something on a page, under the component's name."""
+        self._parts(page).of.setdefault(component, {})[part] = show
 
     def page(self, name: str, show: Show) -> None:
         """Serve /debug/<name>."""
@@ -44,8 +49,22 @@ class Pages:
         show = self._pages.get(name)
         return msgspec.json.format(msgspec.json.encode(redacted(show())), indent=2) + b"\n" if show else None
 
-    def _state(self) -> object:
-        return {component: {part: show() for part, show in parts.items()} for component, parts in self._parts.items()}
+    def _parts(self, page: str) -> "_Parted":
+        if page not in self._parted:
+            self._parted[page] = _Parted()
+            self._pages[page] = self._parted[page].shown
+        return self._parted[page]
+
+
+class _Parted:
+    """A page with parts by component."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, dict[str, Show]] = {}
+
+    def shown(self) -> object:
+        """All of them."""
+        return {component: {part: show() for part, show in parts.items()} for component, parts in self.of.items()}
 
 
 class Listener:

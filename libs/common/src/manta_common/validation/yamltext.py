@@ -6,6 +6,8 @@ from typing import Final
 
 import yaml
 
+from manta_common import yamldepth
+
 # libyaml, of which Go's reader is a port, uses the same words; the pure Python reader has its own.
 _Loader: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GO_TYPES: Final = {
@@ -36,6 +38,7 @@ def mapping_fault(text: str) -> str | None:
 
 
 def _first_document(text: str) -> yaml.Node | None:
+    yamldepth.check(text)
     loader = _Loader(text)
     try:
         return loader.get_node() if loader.check_node() else None
@@ -61,6 +64,8 @@ def _key_faults(node: yaml.Node, seen: set[int]) -> Iterator[str]:
 
 
 def _go_words(error: yaml.YAMLError, text: str) -> str:
+    if isinstance(error, yamldepth.TooDeep):
+        return str(error)
     if not isinstance(error, yaml.MarkedYAMLError):
         return "control characters are not allowed"
     if isinstance(error, yaml.composer.ComposerError):

@@ -1,5 +1,6 @@
 """Reads and writes of objects: from the text of a request to the text of its answer."""
 
+import re
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, cast
@@ -26,6 +27,7 @@ from manta_embedded.store.writers import Writer
 Answer = tuple[int, bytes]
 PROPAGATIONS = ("", "Background", "Foreground", "Orphan")
 MANAGER_CHARACTERS = 128
+WHOLE = re.compile(r"-?[0-9]{1,18}")
 # What is left of a deleted object is answered for these kinds; for the others only that it was deleted.
 TOLD_WHOLE = frozenset(
     ("", name)
@@ -137,7 +139,8 @@ class Calls:
         return media.decoded(given.raw, kind, served)
 
     def _mood(self, given: Given, body: Obj = EMPTY) -> Any:
-        told = given.query.get("dryRun") or ",".join(body.get("dryRun") or ())
+        modes = body.get("dryRun") or []
+        told = given.query.get("dryRun") or ",".join(map(str, modes if isinstance(modes, list) else [modes]))
         if not told:
             return nullcontext()
         if told != "All":
@@ -149,7 +152,7 @@ class Calls:
 def query_of(asked: Asked, query: Mapping[str, str]) -> Query:
     """Which objects a list or a watch is about; 400 when that makes no sense."""
     limit = query.get("limit", "")
-    if limit and not limit.lstrip("-").isdigit():
+    if limit and not WHOLE.fullmatch(limit):
         raise errors.bad_request(f'strconv.ParseInt: parsing "{limit}": invalid syntax')
     fields = query.get("fieldSelector", "")
     return Query(
@@ -183,14 +186,22 @@ def deletion_of(served: Served, given: Given) -> Deletion:
     if propagation not in PROPAGATIONS:
         raise errors.bad_request(f"invalid propagationPolicy {propagation!r}: Orphan, Foreground or Background")
     conditions = body.get("preconditions") or EMPTY
-    if not isinstance(conditions, dict) or not str(grace or 0).lstrip("-").isdigit():
+    if not isinstance(conditions, dict) or not _is_whole(grace):
         raise errors.bad_request("DeleteOptions: preconditions is an object, gracePeriodSeconds a number")
+    uid, version = conditions.get("uid") or "", conditions.get("resourceVersion") or ""
+    if not isinstance(uid, str) or not isinstance(version, str):
+        raise errors.bad_request("DeleteOptions: uid and resourceVersion of the preconditions are texts")
     return Deletion(
-        uid=conditions.get("uid") or "",
-        version=conditions.get("resourceVersion") or "",
+        uid=uid,
+        version=version,
         grace_seconds=None if grace is None else int(grace),
         propagation=cast(Propagation, propagation),
     )
+
+
+def _is_whole(grace: Any) -> bool:
+    """Whether it is nothing, a whole number, or the text of one."""
+    return grace is None or (isinstance(grace, int | str) and bool(WHOLE.fullmatch(str(grace))))
 
 
 def not_allowed() -> StatusError:

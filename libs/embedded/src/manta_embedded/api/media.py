@@ -1,11 +1,13 @@
 """Bodies that come in and the forms that answers can have."""
 
+import re
 from typing import Any, Literal
 
 import msgspec
 import yaml
 
-from manta_embedded.api import protobuf
+from manta_common import yamldepth
+from manta_embedded.api import protobuf, values
 from manta_embedded.store import errors
 from manta_embedded.store.kinds import Served
 from manta_embedded.store.objects import Obj
@@ -20,6 +22,7 @@ PATCHES = (
     "application/apply-patch+yaml",
 )
 CUSTOM_PATCHES = (PATCHES[0], PATCHES[1], PATCHES[3])
+LONG_NUMBER = re.compile(rb"[0-9]{19}")
 Form = Literal["object", "table", "partial"]
 
 
@@ -82,13 +85,16 @@ def decoded(raw: bytes, kind: str, served: Served) -> Any:
 def plain(raw: bytes, kind: str, prefix: str) -> Any:
     """The value of a JSON or YAML text; 400, with this beginning, when it is neither."""
     try:
-        return msgspec.json.decode(raw)
-    except msgspec.DecodeError as error:
+        found = msgspec.json.decode(raw)
+        return values.plain(found) if LONG_NUMBER.search(raw) else found
+    except (ValueError, RecursionError) as error:
         if not kind.endswith("yaml"):
             raise errors.bad_request(f"{prefix}; json parse error: {error}") from error
     try:
-        return yaml.load(raw, Loader=_Loader)
-    except yaml.YAMLError as error:
+        text = raw.decode()
+        yamldepth.check(text)
+        return values.plain(yaml.load(text, Loader=_Loader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise errors.bad_request(f"{prefix}; yaml parse error: {error}") from error
 
 

@@ -222,7 +222,8 @@ class Dashboards:
 
 
 def _is_ready(pod: Obj) -> bool:
-    return pods.is_ready(pod) and not is_terminating(pod)
+    """Ray's container, that is: a head's Service also leads to a pod that is not ready as a whole."""
+    return pods.answers(pod) and not is_terminating(pod)
 
 
 def _label(pod: Obj, label: str) -> str:

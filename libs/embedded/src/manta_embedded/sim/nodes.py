@@ -32,7 +32,7 @@ class PodScript(msgspec.Struct, frozen=True, kw_only=True):
     """How a pod fares. Times are drawn around these; `run_seconds` of None is for ever.
 
     `stuck` is the reason for which its containers never start, such as ImagePullBackOff. A `program` runs as long as it
-    likes, and its result is the exit code.
+    likes, and its result is the exit code: of one `container` while the others run on, or of them all.
     """
 
     schedulable: bool = True
@@ -44,6 +44,7 @@ class PodScript(msgspec.Struct, frozen=True, kw_only=True):
     stop_seconds: float = 0.3
     stuck: str = ""
     program: Program | None = None
+    container: str = ""
 
 
 OF_A_JOB = PodScript(run_seconds=1.0)
@@ -149,7 +150,7 @@ class Nodes:
         return None
 
     def _next_running(self, key: Key, pod: Obj, script: PodScript) -> Step | None:
-        if not pods.is_ready(pod):
+        if not pods.is_ready(pod) and pods.is_whole(pod):
             return script.ready_seconds, self._ready
         if script.program is not None:
             return (0.0, self._begin) if key not in self._programs else None
@@ -201,14 +202,18 @@ class Nodes:
         pod = self._store.find(POD, key)
         if not task.cancelled() and pod is not None and pod["metadata"]["uid"] == uid and not is_terminating(pod):
             code = task.result()
-            self._end(pod, code, "Completed" if code == 0 else "Error")
+            self._end(pod, code, "Completed" if code == 0 else "Error", only=self._script(pod).container)
 
     def _complete(self, key: Key, pod: Obj) -> None:
         code = self._script(pod).exit_code
         self._end(pod, code, "Completed" if code == 0 else "Error")
 
-    def _end(self, pod: Obj, exit_code: int, reason: str) -> None:
-        self._write(pod, pods.ended(pod, exit_code, reason, self._now()), "ends", f"exit code {exit_code}")
+    def _end(self, pod: Obj, exit_code: int, reason: str, *, only: str = "") -> None:
+        now, code = self._now(), f"exit code {exit_code}"
+        if only:
+            self._write(pod, pods.partly_ended(pod, only, exit_code, now), "goes on without", f"{only}: {code}")
+        else:
+            self._write(pod, pods.ended(pod, exit_code, reason, now), "ends", code)
 
     def _stopped(self, key: Key, pod: Obj) -> None:
         self._remove(key)

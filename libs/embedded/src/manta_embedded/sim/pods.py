@@ -51,7 +51,7 @@ def running(pod: Obj, addresses: tuple[str, str], now: str, *, ready: bool) -> O
 
 def readiness(pod: Obj, now: str, *, ready: bool) -> Obj:
     """It passes its probes, or does so no more."""
-    states = [{**one, "ready": ready} for one in pod["status"].get("containerStatuses") or ()]
+    states = [{**one, "ready": ready and not _is_over(one)} for one in pod["status"].get("containerStatuses") or ()]
     conditions = _readiness(pod, now, ready=ready)
     return {**pod, "status": {**pod["status"], "containerStatuses": states, "conditions": conditions}}
 
@@ -87,6 +87,15 @@ def ended(pod: Obj, exit_code: int, reason: str, now: str) -> Obj:
     }
 
 
+def partly_ended(pod: Obj, name: str, exit_code: int, now: str) -> Obj:
+    """One of its containers ended for good; the pod runs on with the others, and is not ready any more."""
+    [container] = [one for one in pod["spec"]["containers"] if one["name"] == name]
+    over = _ended(container, exit_code, "Error" if exit_code else "Completed", now)
+    states = [over if one["name"] == name else one for one in pod["status"]["containerStatuses"]]
+    conditions = _readiness(pod, now, ready=False)
+    return {**pod, "status": {**pod["status"], "containerStatuses": states, "conditions": conditions}}
+
+
 def evicted(pod: Obj, reason: str, message: str, now: str) -> Obj:
     """The node threw it out."""
     gone = ended(pod, 137, reason, now)
@@ -97,6 +106,17 @@ def is_ready(pod: Obj) -> bool:
     """Whether its condition Ready is True."""
     conditions = pod.get("status", {}).get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def is_whole(pod: Obj) -> bool:
+    """Whether none of its containers has ended for good."""
+    return not any(map(_is_over, pod["status"].get("containerStatuses") or ()))
+
+
+def answers(pod: Obj) -> bool:
+    """Whether its first container passes its probes, whatever became of the others."""
+    states = pod.get("status", {}).get("containerStatuses") or ()
+    return any(one["name"] == pod["spec"]["containers"][0]["name"] and one["ready"] for one in states)
 
 
 def owner_kind(pod: Obj) -> str:
@@ -138,6 +158,10 @@ def _container(container: Obj, state: Obj, before: Obj | None = None, *, ready: 
         "state": state,
         **({"containerID": f"containerd://{name}"} if is_running else {}),
     }
+
+
+def _is_over(status: Obj) -> bool:
+    return "terminated" in status["state"]
 
 
 def _ended(container: Obj, exit_code: int, reason: str, now: str) -> Obj:

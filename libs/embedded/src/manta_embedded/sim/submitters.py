@@ -1,12 +1,13 @@
-"""What a submitter pod does: it waits for its dashboard, submits its job unless it is there, and follows it."""
+"""What a submitter does, alone in a pod or beside a head: it waits for its dashboard, submits its job, follows it."""
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from manta_common.errors import Unreachable
-from manta_embedded.sim.dashboards import Dashboards, Reply
+from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.nodes import PodScript
 from manta_embedded.store.objects import Obj
 
@@ -17,23 +18,35 @@ SUBMISSION_ID = re.compile(r"--submission-id[= ](\S+)")
 ENDED = {"SUCCEEDED": 0, "FAILED": 1, "STOPPED": 1}
 AGAIN_SECONDS = 2.0
 SCRIPT_SECONDS = 0.1
+OWN = re.compile(r"//(127\.0\.0\.1|localhost)\b")
+Ask = Callable[[str, str, bytes], Awaitable[Reply]]  # method, URL and body
 
 
 class Submitters:
-    """Plays the pods whose command is Ray's command line; a rule for `Nodes`."""
+    """Plays the pods with a container whose command is Ray's command line; a rule for `Nodes`."""
 
-    def __init__(self, dashboards: Dashboards) -> None:
-        self._dashboards = dashboards
+    def __init__(self, ask: Ask) -> None:
+        self._ask_ray = ask
 
     def __call__(self, pod: Obj) -> PodScript | None:
-        """How a pod fares, if it is a submitter."""
-        return PodScript(ready_seconds=SCRIPT_SECONDS, program=self._run) if _command(pod) else None
+        """How a pod fares, if it is a submitter, or has one beside others."""
+        found = _submitter(pod)
+        if found is None:
+            return None
+        is_alone = len(pod["spec"]["containers"]) == 1
+        return PodScript(ready_seconds=SCRIPT_SECONDS, program=self._run, container="" if is_alone else found[0])
+
+    def beside(self, pod: Obj) -> PodScript | None:
+        """The same, only where it is beside others."""
+        found = self(pod)
+        return found if found and found.container else None
 
     async def _run(self, pod: Obj) -> int:
-        command = _command(pod)
-        assert command is not None
+        submitter = _submitter(pod)
+        assert submitter is not None
+        command = submitter[1]
         found = SUBMISSION_ID.search(command["flags"])
-        job, address = found[1] if found else "", command["address"]
+        job, address = found[1] if found else "", OWN.sub(f"//{pod['status']['podIP']}", command["address"])
         await self._until_healthy(address)
         if not job or (await self._ask("GET", f"{address}/api/jobs/{job}")).status != 200:
             body = msgspec.json.encode({"submission_id": job or None, "entrypoint": command["entrypoint"]})
@@ -60,11 +73,12 @@ class Submitters:
 
     async def _ask(self, method: str, url: str, body: bytes = b"") -> Reply:
         try:
-            return await self._dashboards.request(method, url, body=body)
+            return await self._ask_ray(method, url, body)
         except Unreachable as error:
             return Reply(0, str(error).encode())
 
 
-def _command(pod: Obj) -> re.Match[str] | None:
-    texts = (text for one in pod["spec"]["containers"] for text in one.get("args") or ())
-    return next((found for text in texts if (found := COMMAND.search(text))), None)
+def _submitter(pod: Obj) -> tuple[str, re.Match[str]] | None:
+    """The container that submits, and its command."""
+    texts = ((one["name"], text) for one in pod["spec"]["containers"] for text in one.get("args") or ())
+    return next(((name, found) for name, text in texts if (found := COMMAND.search(text))), None)

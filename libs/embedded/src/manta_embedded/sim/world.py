@@ -14,7 +14,7 @@ from manta_common.kube.protocol import MergePatch
 from manta_embedded.sim.bus import SimulatedNats
 from manta_embedded.sim.clock import LoopClock
 from manta_embedded.sim.controllers import SteppedControllers
-from manta_embedded.sim.dashboards import Dashboards
+from manta_embedded.sim.dashboards import Dashboards, Reply
 from manta_embedded.sim.errors import NeverHappened
 from manta_embedded.sim.history import History
 from manta_embedded.sim.loop import Limits, VirtualLoop
@@ -61,7 +61,7 @@ class World:
         self.controllers = SteppedControllers(self.store, loop, self.history, random.Random(f"{seed}/controllers"))
         self.dashboards = Dashboards(self.store, self.history, random.Random(f"{seed}/dashboards"))
         self.nodes = Nodes(self.store, loop, self.history, random.Random(f"{seed}/nodes"))
-        self.nodes.rule(Submitters(self.dashboards))
+        self.nodes.rule(Submitters(self._ask_ray))
         self.services: dict[str, SimulatedService] = {}
         self.failed: asyncio.Future[None] = loop.create_future()
         self._ground = Ground(
@@ -161,6 +161,9 @@ class World:
     def later(self, seconds: float, act: Callable[..., object], *arguments: object) -> None:
         """Have something happen after a while, whatever the scenario does meanwhile."""
         self.loop.call_later(seconds, act, *arguments, context=contextvars.Context())
+
+    async def _ask_ray(self, method: str, url: str, body: bytes) -> Reply:
+        return await self.dashboards.request(method, url, body=body)
 
     def _note(self, event: Event) -> None:
         self._changed.set()

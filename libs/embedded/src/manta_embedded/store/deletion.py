@@ -112,7 +112,7 @@ def _grace_seconds(served: Served, obj: Obj, options: Deletion) -> int:
         return 0
     if not at_path(obj, "spec.nodeName") or at_path(obj, "status.phase") in FINISHED:
         return 0
-    if options.grace_seconds is not None:
-        return options.grace_seconds if options.grace_seconds >= 0 else 1
     own = at_path(obj, "spec.terminationGracePeriodSeconds")
-    return POD_GRACE_SECONDS if own is None else int(own)
+    wanted = POD_GRACE_SECONDS if own is None else int(own)
+    asked = wanted if options.grace_seconds is None else options.grace_seconds
+    return asked if asked >= 0 else 1

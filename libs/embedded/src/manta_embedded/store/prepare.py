@@ -28,6 +28,8 @@ def typed(served: Served, body: Any) -> Obj:
     """A body that says what it is; 400 when it is something else."""
     if not isinstance(body, dict) or not isinstance(body.get("metadata") or {}, dict):
         raise errors.bad_request(f"the object provided is unrecognized (must be of type {served.kind.kind})")
+    if not all(isinstance(body.get(name) or "", str) for name in ("apiVersion", "kind")):
+        raise errors.bad_request("couldn't get version/kind; json parse error: apiVersion and kind are texts")
     if served.custom:
         _check_custom(served, body)
         return body

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from manta_cluster_reconciler import reasons
 from manta_cluster_reconciler.actions import Action, Create, Halt, Patch, Phase, Tell, Told
 from manta_cluster_reconciler.observed import Found, Observed, is_terminating
 from manta_cluster_reconciler.policies.needs import kind_of
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api import labels, names
 from manta_common.api.core import Pod
+from manta_common.api.documents import replaced
 from manta_common.deeds import Recheck
 from manta_common.kinds import CERTIFICATE, SECRET
 from manta_common.kube.series import Notice
@@ -59,6 +59,11 @@ def _pair(observed: Observed, node: str) -> tuple[Found | None, Found | None]:
     return certificate, observed.fetched.get(SECRET, names.node_secret(observed.key.name, node))
 
 
+def _authority(observed: Observed) -> tuple[Found | None, Found | None]:
+    name, secret = observed.key.name, names.ca_secret(observed.key.name, observed.cluster.metadata.uid)
+    return observed.fetched.get(CERTIFICATE, names.ca_certificate(name)), observed.fetched.get(SECRET, secret)
+
+
 def _node(observed: Observed, wanted: dict[str, Any]) -> list[Action]:
     found = _found(observed, wanted)
     if found is None:
@@ -67,7 +72,7 @@ def _node(observed: Observed, wanted: dict[str, Any]) -> list[Action]:
         return []
     metadata, spec = found["metadata"], wanted["spec"]
     body = {
-        "metadata": {"labels": wanted["metadata"]["labels"]},
+        "metadata": {"labels": replaced(metadata.get("labels") or {}, wanted["metadata"]["labels"])},
         "spec": {"dnsNames": spec["dnsNames"], "ipAddresses": spec["ipAddresses"]},
     }
     told = Told(done=_normal("MTLSCertificatesUpdated", "Update", f"Updated certificate {metadata['name']}"))
@@ -78,8 +83,7 @@ def _node(observed: Observed, wanted: dict[str, Any]) -> list[Action]:
 def _owners(observed: Observed) -> list[Action]:
     """Let the Secrets that cert-manager made go with their certificates."""
     found: list[Action] = []
-    for node in NODES:
-        certificate, secret = _pair(observed, node)
+    for certificate, secret in (_authority(observed), *(_pair(observed, node) for node in NODES)):
         if certificate is None or secret is None:
             continue
         wanted, metadata = certificates.certificate_reference(certificate), secret["metadata"]
@@ -111,19 +115,12 @@ def _expiring(observed: Observed, now: datetime) -> Iterable[Action]:
         until = ((certificate or {}).get("status") or {}).get("notAfter")
         if until and datetime.fromisoformat(until) - now < SOON:
             note = f"Certificate {names.node_certificate(observed.key.name, node)} expires at {until}"
-            notice = Notice(
-                controller=CONTROLLER,
-                type="Warning",
-                reason="MTLSCertificateExpiringSoon",
-                action="Validate",
-                note=note,
-            )
-            yield Tell(notice)
+            yield Tell(_warning("MTLSCertificateExpiringSoon", "Validate", note))
 
 
 def _create(body: dict[str, Any]) -> Create:
     what = f"{body['kind']} {body['metadata']['namespace']}/{body['metadata']['name']}"
-    failed = reasons.warning("MTLSFailedToReconcile", "Create", f"Failed to create {what}")
+    failed = _warning("MTLSFailedToReconcile", "Create", f"Failed to create {what}")
     return Create(kind=kind_of(body), body=body, told=Told(failed=failed))
 
 
@@ -137,3 +134,7 @@ def _addresses(pods: Iterable[Pod]) -> list[str]:
 
 def _normal(reason: str, action: str, note: str) -> Notice:
     return Notice(controller=CONTROLLER, type="Normal", reason=reason, action=action, note=note)
+
+
+def _warning(reason: str, action: str, note: str) -> Notice:
+    return Notice(controller=CONTROLLER, type="Warning", reason=reason, action=action, note=note)

@@ -49,6 +49,11 @@ def slot(group: str, replica: int) -> str:
     return f"{group}/{replica}"
 
 
+def refusal_slot(group: str, replica: int) -> str:
+    """Where refusals of a worker are counted: not with its failures, which have waited before it was deleted."""
+    return f"{slot(group, replica)}/refused"
+
+
 def free_replicas(used: Iterable[int], count: int) -> list[int]:
     """The lowest numbers that are not used."""
     taken = set(used)
@@ -79,7 +84,7 @@ def key_of(pod: Pod) -> Key:
 def _slot_of_slice(body: dict[str, Any]) -> str:
     """The slot of a worker with several hosts: a host that is refused is a setback for all of them."""
     found = body["metadata"]["labels"]
-    return slot(found[GROUP], int(found[REPLICA_INDEX])) if REPLICA_NAME in found else ""
+    return refusal_slot(found[GROUP], int(found[REPLICA_INDEX])) if REPLICA_NAME in found else ""
 
 
 def _dispensable(unit: Sequence[Pod]) -> tuple[bool, float, int]:

@@ -7,7 +7,7 @@ from manta_cluster_reconciler.observed import Found, Observed
 from manta_cluster_reconciler.policies.needs import kind_of, workload_needs
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.annotations import POD_GROUP_FINALIZER
-from manta_common.kinds import Kind
+from manta_common.kinds import WORKLOAD, WORKLOAD_PODGROUP, Kind
 from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.schedulers.gangs import gang_changes, gang_objects, is_stale
 
@@ -37,7 +37,7 @@ def _actions(observed: Observed, wanted: dict[str, Any]) -> list[Action]:
     if found is None:
         return [Create(kind=kind_of(wanted), body=wanted)]
     metadata = found["metadata"]
-    if not _is_owned(observed, found):
+    if _is_in_the_way(observed, wanted, found):
         what = f"{wanted['kind']} {observed.key.namespace}/{metadata['name']}"
         return [Halt(message=f"{what} is there already and does not belong to this RayCluster; rename or delete it")]
     changes = gang_changes(wanted, found)
@@ -53,6 +53,12 @@ def _delete(kind: Kind, found: Found) -> Action:
 
 def _found(observed: Observed, wanted: dict[str, Any]) -> Found | None:
     return observed.fetched.get(kind_of(wanted), wanted["metadata"]["name"])
+
+
+def _is_in_the_way(observed: Observed, wanted: dict[str, Any], found: Found) -> bool:
+    """Whether an object cannot be used; a PodGroup that a user made can, one of an earlier cluster goes with that."""
+    others = [owner for owner in found["metadata"].get("ownerReferences") or () if owner["kind"] == "RayCluster"]
+    return not _is_owned(observed, found) and (bool(others) or kind_of(wanted) in {WORKLOAD, WORKLOAD_PODGROUP})
 
 
 def _is_owned(observed: Observed, found: Found) -> bool:

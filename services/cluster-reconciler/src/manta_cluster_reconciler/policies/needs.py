@@ -96,6 +96,7 @@ def _certificates(cluster: RayCluster, rules: Rules) -> Iterator[Need]:
         return
     for made in certificates.issuers_and_ca(cluster):
         yield kind_of(made), made["metadata"]["name"]
+    yield SECRET, names.ca_secret(cluster.metadata.name, cluster.metadata.uid)
     for node in (labels.HEAD, labels.WORKER):
         yield CERTIFICATE, names.node_certificate(cluster.metadata.name, node)
         yield SECRET, names.node_secret(cluster.metadata.name, node)

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 from manta_cluster_reconciler.actions import Action, Create, Delete, Halt, Patch, Phase, Told
 from manta_cluster_reconciler.observed import Found, Observed
 from manta_cluster_reconciler.rules import Rules
+from manta_common.api.documents import replaced
 from manta_common.kinds import NETWORKPOLICY
 from manta_common.kube.series import Notice
 from manta_common.ray.network import network_policies, policy_differs
@@ -31,8 +32,9 @@ def _kept(observed: Observed, wanted: dict[str, Any], found: Found | None) -> li
         return [_collision(found)]
     if not policy_differs(wanted, found):
         return []
-    body = {"metadata": {"labels": wanted["metadata"]["labels"]}, "spec": _replaced(found["spec"], wanted["spec"])}
     metadata = found["metadata"]
+    labelled = replaced(metadata.get("labels") or {}, wanted["metadata"]["labels"])
+    body = {"metadata": {"labels": labelled}, "spec": replaced(found["spec"], wanted["spec"])}
     return [
         Patch(
             kind=NETWORKPOLICY,
@@ -42,11 +44,6 @@ def _kept(observed: Observed, wanted: dict[str, Any], found: Found | None) -> li
             told=_told("Update", "Updated", wanted),
         )
     ]
-
-
-def _replaced(found: Found, wanted: dict[str, Any]) -> dict[str, Any]:
-    """A merge patch under which nothing of the old spec is left."""
-    return {**dict.fromkeys(found), **wanted}
 
 
 def _delete(policy: Found) -> Delete:

@@ -1,12 +1,14 @@
 """The order in which the pods of a cluster are looked at: suspension, upgrade, gang, head, workers."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from manta_cluster_reconciler import reasons
-from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase, Told
+from manta_cluster_reconciler.actions import Action, DeletePod, Halt, Patch, Phase, Tell, Told
 from manta_cluster_reconciler.observed import Observed, is_terminating
 from manta_cluster_reconciler.policies import gang, head, workers
 from manta_cluster_reconciler.rules import Rules
+from manta_cluster_reconciler.status import SUSPENDED
 from manta_common.kinds import POD
 from manta_common.ray.hashes import head_verdict, recreate_annotations
 
@@ -14,7 +16,7 @@ from manta_common.ray.hashes import head_verdict, recreate_annotations
 def phases(observed: Observed, rules: Rules, now: datetime) -> list[Phase]:
     """What is to be done about a cluster's pods."""
     if is_suspending(observed, rules):
-        return [delete_all(observed, every="Pods", cause="suspension")]
+        return [_suspension(observed)]
     if rules.ray.gates.status_conditions and (observed.is_true(reasons.SUSPENDED) or observed.cluster.spec.suspend):
         return []
     if needs_recreation(observed):
@@ -23,14 +25,14 @@ def phases(observed: Observed, rules: Rules, now: datetime) -> list[Phase]:
 
 
 def _nodes(observed: Observed, rules: Rules, now: datetime) -> list[Phase]:
-    """Head and workers: what must go, then what is missing, the head first."""
+    """Head and workers: what must go, then what is missing, the head first; a refused group holds up the next one."""
     leader = head.actions(observed, rules, now)
     if leader is None or any(isinstance(action, DeletePod | Halt) for action in leader):
         return [leader or []]
-    followers = workers.actions(observed, rules, now)
-    deletes = [action for action in followers if isinstance(action, DeletePod)]
-    others = [action for action in followers if not isinstance(action, DeletePod)]
-    return [deletes, [*leader, *others]]
+    groups = workers.by_group(observed, rules, now)
+    deletes = [action for group in groups for action in group if isinstance(action, DeletePod)]
+    others = [[action for action in group if not isinstance(action, DeletePod)] for group in groups]
+    return [deletes, leader, *others]
 
 
 def is_suspending(observed: Observed, rules: Rules) -> bool:
@@ -38,6 +40,16 @@ def is_suspending(observed: Observed, rules: Rules) -> bool:
     if rules.ray.gates.status_conditions:
         return observed.is_true(reasons.SUSPENDING)
     return observed.cluster.spec.suspend is True
+
+
+def _suspension(observed: Observed) -> Sequence[Action]:
+    """Delete every pod; a cluster that is suspended while it has none is told of too, once."""
+    status, every, cause = observed.cluster.status, "Pods", "suspension"
+    told = reasons.deleting_all(observed.key, every=every, cause=cause).done
+    begun = observed.is_true(reasons.SUSPENDING) or status.state != SUSPENDED
+    if told and begun and not observed.pods and not status.head.pod_name:
+        return [Tell(told)]
+    return delete_all(observed, every=every, cause=cause)
 
 
 def needs_recreation(observed: Observed) -> bool:

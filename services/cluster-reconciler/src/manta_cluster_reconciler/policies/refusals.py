@@ -11,7 +11,7 @@ from manta_cluster_reconciler.observed import Observed
 from manta_cluster_reconciler.rules import Rules
 from manta_common.keys import Key
 from manta_common.kube.series import Notice
-from manta_common.validation import autoscaling, cluster, tls
+from manta_common.validation import autoscaling, beyond, cluster, groups, tls
 from manta_common.validation.problem import Problem
 from manta_common.validation.view import ClusterView, cluster_view
 
@@ -32,7 +32,11 @@ class Refusal(msgspec.Struct, frozen=True):
 def refusal(observed: Observed, rules: Rules) -> Refusal | None:
     """The first thing that is wrong with a cluster, in KubeRay's order."""
     found, view, name = observed.cluster, _view(observed, rules), observed.key
-    by_spec = chain(cluster.spec_problems(view), tls.cert_manager_problems(view, installed=rules.ray.cert_manager))
+    by_spec = chain(
+        cluster.spec_problems(view),
+        tls.cert_manager_problems(view, installed=rules.ray.cert_manager),
+        beyond.size_problems(view.spec, view.path),
+    )
     return (
         _first(
             cluster.metadata_problems(found), reasons.INVALID_METADATA, f"The RayCluster metadata is invalid {name}: "
@@ -49,7 +53,8 @@ def warnings(observed: Observed, rules: Rules) -> list[Tell]:
     """What works but should not be; told when the cluster is first seen as it is."""
     if not observed.fetched.fresh:
         return []
-    found = autoscaling.v1_warnings(_view(observed, rules))
+    view = _view(observed, rules)
+    found = chain(autoscaling.v1_warnings(view), groups.duplicate_problems(view))
     return [Tell(_spec_warning(observed.key, problem)) for problem in found]
 
 

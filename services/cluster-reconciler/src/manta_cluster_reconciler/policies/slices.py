@@ -84,7 +84,7 @@ def _delete(group: Group, members: Slice, because: str, *, slot: str = "") -> It
 
 
 def _created(group: Group, slices: Sequence[Slice], count: int, now: datetime) -> list[Action]:
-    """New slices; not where one was refused or failed a moment ago, lest it be made and torn down for ever."""
+    """New slices; not where one was refused a moment ago, lest it be made and torn down for ever."""
     if count <= 0:
         return []
     waiting = certificates.halt(group.observed, group.rules)
@@ -93,11 +93,11 @@ def _created(group: Group, slices: Sequence[Slice], count: int, now: datetime) -
     hosts = group.spec.num_of_hosts
     used = [replica for members in slices if (replica := deeds.replica_of(members[0])) is not None]
     replicas = deeds.free_replicas(used, min(count, -(-group.rules.creates_per_pass // hosts)))
-    due = {replica: setbacks.due_at(_setback(group, replica), now) for replica in replicas}
+    due = {replica: setbacks.due_at(_refusal(group, replica), now) for replica in replicas}
     now_due = [replica for replica, at in due.items() if at <= now]
     bodies = manifests.worker_pods(group.observed, group.spec, replicas=now_due, hosts=hosts, rules=group.rules)
     return [*deeds.create(group.observed, bodies), *(Recheck(at) for at in due.values() if at > now)]
 
 
-def _setback(group: Group, replica: int) -> Setback | None:
-    return group.observed.memory.setbacks.get(deeds.slot(group.spec.group_name, replica))
+def _refusal(group: Group, replica: int) -> Setback | None:
+    return group.observed.memory.setbacks.get(deeds.refusal_slot(group.spec.group_name, replica))

@@ -1,10 +1,10 @@
 """The worker groups: as many pods as are wanted, the failed replaced, the named and the surplus deleted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from manta_cluster_reconciler import manifests, reasons
-from manta_cluster_reconciler.actions import Action
+from manta_cluster_reconciler.actions import Action, Tell
 from manta_cluster_reconciler.observed import Observed, is_failed, is_terminating
 from manta_cluster_reconciler.policies import certificates, deeds, setbacks, slices
 from manta_cluster_reconciler.rules import Rules
@@ -12,23 +12,13 @@ from manta_common.api.core import Pod
 from manta_common.api.raygroups import WorkerGroupSpec
 from manta_common.deeds import Recheck
 from manta_common.ray.cluster import is_autoscaling
-from manta_common.ray.sums import group_replicas
+from manta_common.ray.sums import distinct, group_replicas
 
 
-def actions(observed: Observed, rules: Rules, now: datetime) -> list[Action]:
-    """What is to be done about all groups; pods of groups that are not in the spec any more stay."""
-    found: list[Action] = []
-    for group in distinct(observed.cluster.spec.worker_group_specs):
-        found += _group_actions(observed, group, rules=rules, now=now)
-    return found
-
-
-def distinct(groups: Iterable[WorkerGroupSpec]) -> list[WorkerGroupSpec]:
-    """The groups by name; of several with one name, whose pods no label tells apart, only the first."""
-    first: dict[str, WorkerGroupSpec] = {}
-    for group in groups:
-        first.setdefault(group.group_name, group)
-    return list(first.values())
+def by_group(observed: Observed, rules: Rules, now: datetime) -> list[list[Action]]:
+    """What is to be done about each group, in their order; pods of groups that are not in the spec any more stay."""
+    groups = distinct(observed.cluster.spec.worker_group_specs)
+    return [_group_actions(observed, group, rules=rules, now=now) for group in groups]
 
 
 def may_choose(observed: Observed, rules: Rules) -> bool:
@@ -46,8 +36,12 @@ def _group_actions(observed: Observed, group: WorkerGroupSpec, *, rules: Rules, 
 
 
 def _suspended(observed: Observed, group: WorkerGroupSpec) -> list[Action]:
-    told = reasons.deleting_group(observed.key, group.group_name)
-    alive = [pod for pod in observed.group(group.group_name) if not is_terminating(pod)]
+    """Delete the group's pods; that it is suspended is told once for each spec, also where it has none."""
+    told, found = reasons.deleting_group(observed.key, group.group_name), observed.group(group.group_name)
+    new = observed.fetched.fresh and observed.cluster.status.observed_generation != observed.cluster.metadata.generation
+    if not found and new and told.done:
+        return [Tell(told.done)]
+    alive = [pod for pod in found if not is_terminating(pod)]
     return [deeds.delete(pod, told, because="the group is suspended") for pod in alive]
 
 

@@ -1,18 +1,23 @@
 """What Ray's answers say; whatever else they are is Unreadable, which is as good as no answer."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from manta_common.dashboard.calls import Applications, JobDetails, Version
 from manta_common.dashboard.reports import ApplicationReport, DeploymentReport
 from manta_common.errors import Unreachable
+from manta_dashboard_gateway.ray.transport import TooLarge
 from manta_dashboard_gateway.sayings import moment, shortened
 
 MESSAGE_CHARACTERS = 64 * 1024  # Ray itself cuts the log in a message to 20,000
+WORD_CHARACTERS = 200  # of a status or the name of an error, which are written where others read them
+MOST_PARTS = 500_000  # of an answer: one of the largest size may take thirty times as much memory when it is read
+DEEPEST = 64  # levels of what an application was told: what goes deeper can be read, but neither compared nor written
 
 T = TypeVar("T")
+ExitCode = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Unreadable(Unreachable):
@@ -30,7 +35,7 @@ class Job(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] | None = None
     start_time: float | None = None
     end_time: float | None = None
-    driver_exit_code: int | None = None
+    driver_exit_code: ExitCode | None = None
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -94,13 +99,13 @@ def read(body: bytes, into: type[T]) -> T:
 
 def job(body: bytes, job_id: str) -> JobDetails:
     """One job."""
-    return details(read(body, Job), job_id)
+    return details(read(_bounded(body), Job), job_id)
 
 
 def jobs(body: bytes) -> dict[str, JobDetails]:
     """All submitted jobs by their ids; those that cannot be read are left out, as if they were not there."""
     try:
-        found = msgspec.json.decode(body, type=list[Job])
+        found = msgspec.json.decode(_bounded(body), type=list[Job])
     except msgspec.ValidationError:
         found = [job for raw in read(body, list[msgspec.Raw]) if (job := _readable(raw))]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -112,9 +117,9 @@ def details(job: Job, job_id: str) -> JobDetails:
     """A job in our own words."""
     return JobDetails(
         job_id=job_id,
-        status=job.status,
+        status=shortened(job.status, WORD_CHARACTERS),
         message=shortened(job.message or "", MESSAGE_CHARACTERS),
-        error_type=job.error_type or "",
+        error_type=shortened(job.error_type or "", WORD_CHARACTERS),
         entrypoint=job.entrypoint or "",
         metadata=_texts(job.metadata or {}),
         started_at=moment(job.start_time),
@@ -125,7 +130,7 @@ def details(job: Job, job_id: str) -> JobDetails:
 
 def applications(body: bytes) -> Applications:
     """Serve's applications; one without a name is called `default`."""
-    found = read(body, Serve)
+    found = read(_bounded(body), Serve)
     return Applications(
         applications={name or "default": _application(one) for name, one in found.applications.items()},
         target_capacity=found.target_capacity,
@@ -149,10 +154,26 @@ def log_tail(body: bytes) -> str:
     return read(b'"' + body[start + 2 : end] + b'"', str) if 0 <= start < end else ""
 
 
+def _bounded(body: bytes) -> bytes:
+    """An answer that is read at no great cost; TooLarge when it has too many parts."""
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_PARTS:
+        raise TooLarge(f"the answer has more than {MOST_PARTS} parts")
+    return body
+
+
+def _is_deep(value: object, levels: int = DEEPEST) -> bool:
+    if levels == 0:
+        return True
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(_is_deep(one, levels - 1) for one in below)
+
+
 def _application(one: Application) -> ApplicationReport:
     found = one.deployments or {}
+    if _is_deep(one.deployed_app_config):
+        raise Unreadable(f"the answer is not what Ray would say: a config of more than {DEEPEST} levels")
     return ApplicationReport(
-        status=one.status,
+        status=shortened(one.status, WORD_CHARACTERS),
         message=shortened(one.message or "", MESSAGE_CHARACTERS),
         deployments={name: _deployment(it) for name, it in found.items()},
         config=one.deployed_app_config,
@@ -161,13 +182,14 @@ def _application(one: Application) -> ApplicationReport:
 
 
 def _deployment(one: Deployment) -> DeploymentReport:
-    return DeploymentReport(status=one.status, message=shortened(one.message or "", MESSAGE_CHARACTERS))
+    status, message = shortened(one.status, WORD_CHARACTERS), shortened(one.message or "", MESSAGE_CHARACTERS)
+    return DeploymentReport(status=status, message=message)
 
 
 def _readable(raw: msgspec.Raw) -> Job | None:
     try:
         return msgspec.json.decode(raw, type=Job)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

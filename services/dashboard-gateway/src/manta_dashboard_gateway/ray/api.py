@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 from urllib.parse import quote
 
-import msgspec
-
+from manta_common.bus.channel import written
 from manta_common.dashboard.calls import Applications, JobDetails, Log, Stopped, Submission, Submitted, Version
 from manta_common.dashboard.reports import TERMINAL
 from manta_common.errors import AlreadyExists, Conflict, NotFound, Refused
@@ -17,6 +16,7 @@ SERVE = "/api/serve/applications/"
 TAKEN = ("already exists", "use a different submission_id")
 NOT_ENDED = "non-terminal state"
 PLAIN = ("text/plain", "application/octet-stream")
+LOOK_SECONDS = 2.0  # for the look before a submission: a dashboard that hangs is told of soon
 MOST_CHARACTERS = 2_000_000  # of a log at once; a message on the bus has 8 MB at most
 
 T = TypeVar("T")
@@ -42,19 +42,12 @@ async def jobs(ask: Ask, limit_seconds: float) -> dict[str, JobDetails]:
 
 
 async def submit(ask: Ask, wanted: Submission) -> Submitted:
-    """Submit a job. That its id is taken is success when it is the same job: an earlier try of ours."""
-    body = msgspec.json.encode(_submission(wanted))
-    request = Request(call="submit", method="POST", path=JOBS, body=body, limit_seconds=wanted.limit_seconds)
+    """Submit a job that Ray does not have; it has it by an earlier try of ours, or somebody's under the same id."""
+    limit_seconds = min(LOOK_SECONDS, wanted.limit_seconds)
     try:
-        taken = await ask(request, lambda answer: answers.read(answer.body, answers.Taken))
-    except Failure as failure:
-        if not _is_taken(failure):
-            raise
-        found = await job(ask, wanted.job_id, wanted.limit_seconds)
-        if not _is_same(found, wanted):
-            raise AlreadyExists(f"Ray has another job {wanted.job_id}: {found.entrypoint!r}") from failure
-        return Submitted(job_id=wanted.job_id, existed=True)
-    return Submitted(job_id=taken.submission_id or taken.job_id or wanted.job_id)
+        return _existing(await job(ask, wanted.job_id, limit_seconds), wanted)
+    except NotFound:
+        return await _submitted(ask, wanted)
 
 
 async def stop(ask: Ask, job_id: str, limit_seconds: float) -> Stopped:
@@ -94,7 +87,7 @@ async def applications(ask: Ask, limit_seconds: float) -> Applications:
 
 async def deploy(ask: Ask, config: object, limit_seconds: float) -> None:
     """Give Serve the applications that it shall run."""
-    body = msgspec.json.encode(config)
+    body = written(config)
     request = Request(call="put-applications", method="PUT", path=SERVE, body=body, limit_seconds=limit_seconds)
     await _about(ask, request, _ignored)
 
@@ -113,6 +106,26 @@ async def _about(ask: Ask, request: Request, read: Callable[[Answer], T]) -> T:
         if failure.code == 404 and failure.content_type in PLAIN:
             raise NotFound(failure.text.strip() or "Ray has no such thing") from failure
         raise
+
+
+async def _submitted(ask: Ask, wanted: Submission) -> Submitted:
+    """Submit; that the id is taken by now is as good as if it had been before."""
+    body = written(_submission(wanted))
+    request = Request(call="submit", method="POST", path=JOBS, body=body, limit_seconds=wanted.limit_seconds)
+    try:
+        taken = await ask(request, lambda answer: answers.read(answer.body, answers.Taken))
+    except Failure as failure:
+        if not _is_taken(failure):
+            raise
+        return _existing(await job(ask, wanted.job_id, wanted.limit_seconds), wanted)
+    return Submitted(job_id=taken.submission_id or taken.job_id or wanted.job_id)
+
+
+def _existing(found: JobDetails, wanted: Submission) -> Submitted:
+    """A job of the id that is wanted; AlreadyExists when it is another one."""
+    if found.entrypoint != wanted.entrypoint or found.metadata != wanted.metadata:
+        raise AlreadyExists(f"Ray has another job {wanted.job_id}: {found.entrypoint!r}")
+    return Submitted(job_id=wanted.job_id, existed=True)
 
 
 def _log(answer: Answer, start: int, tail: int) -> Log:
@@ -138,10 +151,6 @@ def _path(job_id: str) -> str:
 def _is_taken(failure: Failure) -> bool:
     """Ray answers 500 with its agent's 400 in the text; other versions 400 or 409."""
     return failure.code == 409 or any(words in failure.text for words in TAKEN)
-
-
-def _is_same(found: JobDetails, wanted: Submission) -> bool:
-    return found.entrypoint == wanted.entrypoint and found.metadata == wanted.metadata
 
 
 def _submission(wanted: Submission) -> dict[str, object]:

@@ -16,6 +16,7 @@ from manta_janitor.actions import CleanRedis, ClusterAction, CreateCleanup, Dele
 from manta_janitor.observed import Fading, JanitorSettings, Node
 
 REDIS_CLEANUP: Final = "ray.io/gcs-ft-redis-cleanup"  # ours: "false" keeps the keys of one cluster
+LONGEST_SECONDS: Final = 2**31 - 1  # 68 years; a number of seconds may be beyond what times can tell
 _BECAUSE: Final = "the cluster is deleted"
 _FINISHED: Final = frozenset({"Complete", "Failed", "FailureTarget"})
 
@@ -52,7 +53,7 @@ def patience_seconds(marks: Mapping[str, str], usual: int) -> int:
         seconds = parse_int(marks.get(annotations.GCS_FT_DELETION_TIMEOUT, ""))
     except GoError:
         return usual
-    return seconds if seconds > 0 else usual
+    return min(seconds, LONGEST_SECONDS) if seconds > 0 else usual
 
 
 def is_finished(job: Job) -> bool:

@@ -77,15 +77,21 @@ def _absence(observed: Observed) -> str:
 
 def _ray_job(observed: Observed, status: RayJobStatus) -> str:
     report = observed.report
-    if report is None or report.trouble is None:
-        return _because("Waits for the submitter", trouble(observed)) if observed.has_submitter else ""
-    if report.trouble.kind != "not_found":
+    if report and report.trouble and report.trouble.kind != "not_found":
         return _because("Waits for an answer of the dashboard", report.trouble.message)
     if observed.has_submitter:
         return _because("Waits for the submitter", trouble(observed))
     if observed.spec.submission_mode == reasons.HTTP_MODE:
+        return _fault(status)
+    if report is None or report.trouble is None:
         return ""
     return f"Ray does not know job {status.job_id}: submit it to RayCluster {status.ray_cluster_name} under this id."
+
+
+def _fault(status: RayJobStatus) -> str:
+    """What was said when Ray could not be given the job."""
+    found = find(status, reasons.CONDITION_SUBMITTED)
+    return found.message if found and found.status == "False" else ""
 
 
 def _because(what: str, cause: str) -> str:

@@ -32,21 +32,23 @@ def _wait(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     if cluster is None:
         made = gangs.beginning(observed, settings), clusters.when_missing(observed)
         return Step(status=observed.status, phases=made)
-    verdict = _lost_submitter(observed, settings)
-    if verdict:
-        return failed(observed.status, verdict.reason, verdict.message)
-    if not observed.status.dashboard_url and not clusters.is_ready(cluster):
+    beside = _beside_head(observed, settings)
+    if beside.reason == reasons.SUBMISSION_FAILED:  # nobody would ever submit
+        return failed(observed.status, beside.reason, beside.message)
+    if not observed.status.dashboard_url and not clusters.is_ready(cluster) and beside.finished_at is None:
         return Step(status=said(observed.status, ray_cluster_status=cluster.status))
     url = observed.status.dashboard_url or _dashboard_url(observed, cluster, settings)
     return _begin(observed, said(observed.status, dashboard_url=url), now) if url else Step(status=observed.status)
 
 
-def _lost_submitter(observed: Observed, settings: JobSettings) -> submitter.Verdict | None:
-    """A submitter beside the head that died before the cluster was ready: nobody would ever submit."""
+def _beside_head(observed: Observed, settings: JobSettings) -> submitter.Verdict:
+    """How a submitter beside the head does: its job may end before anybody has seen the head ready.
+
+    After that the head never is: a pod is not, once a container of it has ended.
+    """
     if observed.spec.submission_mode != reasons.SIDECAR_MODE or not observed.head_pods:
-        return None
-    verdict = submitter.inspect(observed, restarts=settings.gates.sidecar_restart)
-    return verdict if verdict.reason == reasons.SUBMISSION_FAILED else None
+        return submitter.Verdict()
+    return submitter.inspect(observed, restarts=settings.gates.sidecar_restart)
 
 
 def _dashboard_url(observed: Observed, cluster: RayCluster, settings: JobSettings) -> str:
@@ -60,13 +62,11 @@ def _dashboard_url(observed: Observed, cluster: RayCluster, settings: JobSetting
 
 
 def _begin(observed: Observed, status: RayJobStatus, now: datetime) -> Step:
-    """The cluster is ready: who submits, begins. How the cluster is goes into the same write."""
+    """The cluster is ready: who submits, begins."""
     mode = observed.spec.submission_mode
     if mode == reasons.INTERACTIVE_MODE:
         return Step(status=said(status, job_deployment_status=reasons.WAITING))
     running = said(status, job_deployment_status=reasons.RUNNING)
-    if observed.cluster:
-        running = said(running, ray_cluster_status=observed.cluster.status)
     if mode == reasons.K8S_JOB_MODE and observed.submitter is None:
         return Step(status=running, phases=((CreateSubmitter(status.dashboard_url),),))
     return submission.submit(observed, running, now) if mode == reasons.HTTP_MODE else Step(status=running)

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+import msgspec
+
 from manta_common.api.rayjob import RayJobStatus, RayJobStatusInfo
 from manta_common.dashboard.reports import FAILED, TERMINAL, JobReport
 from manta_job_reconciler import reasons
-from manta_job_reconciler.actions import Confirm
+from manta_job_reconciler.actions import Confirm, RequireNoHead
 from manta_job_reconciler.observed import JobSettings, Observed
 from manta_job_reconciler.policies import clusters, deadlines, services, submission, submitter
 from manta_job_reconciler.policies.submitter import Verdict
@@ -42,11 +44,12 @@ def _followed(observed: Observed, verdict: Verdict, now: datetime) -> Step:
     status = _heard(observed, report) if report and has_answer else observed.status
     if report and has_answer and _has_ended(report, observed, verdict):
         return Step(status=_ended(status, report))
-    if verdict.has_failed:
-        return failed(status, verdict.reason, verdict.message)
     late = _late(observed, status, verdict, now)
     if late:
         return late
+    if verdict.has_failed:
+        lost = failed(status, verdict.reason, verdict.message)
+        return msgspec.structs.replace(lost, phases=((RequireNoHead(),),)) if verdict.headless else lost
     return Step(status=status) if has_answer else _unanswered(observed, verdict, now)
 
 
@@ -79,16 +82,18 @@ def _ended(status: RayJobStatus, report: JobReport) -> RayJobStatus:
 
 
 def _late(observed: Observed, status: RayJobStatus, verdict: Verdict, now: datetime) -> Step | None:
-    """A submitter that finished long ago, without an end of the Ray job: Ray is asked once more before it counts."""
-    finished_at = verdict.finished_at
-    if finished_at is None or now < finished_at + deadlines.SUBMITTER_PATIENCE or status.job_status in TERMINAL:
+    """A submitter that finished long ago, without an end of the Ray job: Ray is asked once more before it counts.
+
+    One that failed counts at once, unless the Ray job did too and tells why.
+    """
+    finished_at, telling = verdict.finished_at, {FAILED} if verdict.has_failed else TERMINAL
+    if finished_at is None or now < finished_at + deadlines.SUBMITTER_PATIENCE or status.job_status in telling:
         return None
-    message = (
-        f"The RayJob submitter finished at {finished_at:%Y-%m-%d %H:%M:%S} but the ray job did not reach terminal "
-        "state within 30s"
-    )
+    at = finished_at.replace(tzinfo=None).isoformat(" ", "seconds")
+    message = f"The RayJob submitter finished at {at} but the ray job did not reach terminal state within 30s"
     lost = failed(said(status, job_status=FAILED), reasons.GRACE_PERIOD_EXCEEDED, message)
-    return Step(status=lost.status, phases=((Confirm(_since(observed.status, now)),),))
+    ask = Confirm(_since(observed.status, now))
+    return lost if verdict.has_failed else Step(status=lost.status, phases=((ask,),))
 
 
 def _unanswered(observed: Observed, verdict: Verdict, now: datetime) -> Step:

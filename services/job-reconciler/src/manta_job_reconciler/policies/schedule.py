@@ -1,6 +1,6 @@
 """RayCronJobs: which tick is due, whether it may run, and when the next one comes. Pure."""
 
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 
 import msgspec
 
@@ -70,7 +70,7 @@ def _run(scheduled: Scheduled, tick: datetime, now: datetime) -> list[Phase[Cron
 
 def _is_too_late(cron: RayCronJob, tick: datetime, now: datetime) -> bool:
     limit = cron.spec.starting_deadline_seconds
-    return limit is not None and now > tick + timedelta(seconds=limit)
+    return limit is not None and (now - tick).total_seconds() > limit  # a limit may be longer than time itself
 
 
 def _replaced(scheduled: Scheduled) -> list[CronAction]:

@@ -1,6 +1,6 @@
 """How the process that submits is doing: the Kubernetes Job, or the container beside the head."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -12,16 +12,21 @@ from manta_job_reconciler.observed import Observed
 from manta_job_reconciler.reasons import APP_FAILED, K8S_JOB_MODE, SIDECAR_MODE, SUBMISSION_FAILED
 
 RESTARTS: Final = 2
+LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)  # a kubelet that has lost a container tells no time of its end
 _FINISHED: Final = frozenset({"Complete", "Failed"})
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Why the submitter failed, if it did, and when it finished, if it has; `missing` when there is none any more."""
+    """Why the submitter failed, if it did, and when it finished, if it has; `missing` when there is none any more.
+
+    `headless` when it is gone with the head that it stood beside, as far as can be seen.
+    """
 
     reason: str = ""
     message: str = ""
     finished_at: datetime | None = None
     missing: bool = False
+    headless: bool = False
 
     @property
     def has_failed(self) -> bool:
@@ -55,12 +60,12 @@ def _job(observed: Observed) -> Verdict:
 def _sidecar(observed: Observed, *, restarts: bool) -> Verdict:
     head = next((pod for pod in observed.head_pods if pod.metadata.deletion_timestamp is None), None)
     if head is None:
-        return Verdict(reason=APP_FAILED, message="Ray head pod not found.")
+        return Verdict(reason=APP_FAILED, message="Ray head pod not found.", headless=True)
     container = _container(head)
     if container is None:
         return Verdict()
     ended = container.state.terminated
-    finished_at = ended.finished_at if ended else None
+    finished_at = (ended.finished_at or LONG_AGO) if ended else None
     message = _sidecar_failure(container, restarts=restarts)
     return _failed(observed, message, finished_at) if message else Verdict(finished_at=finished_at)
 

@@ -1,11 +1,14 @@
 """The clusters of a RayService: made under the name in the status, changed in place, and deleted when not needed."""
 
+from collections.abc import Iterable
 from datetime import datetime
+
+import msgspec
 
 from manta_common.api import names
 from manta_common.api.raycluster import RayCluster
 from manta_serve_reconciler.actions import Action, CreateCluster, DeleteCluster, UpdateCluster
-from manta_serve_reconciler.observed import Observed
+from manta_serve_reconciler.observed import Observed, Side
 from manta_serve_reconciler.policies import goals
 
 
@@ -19,6 +22,15 @@ def actions(observed: Observed) -> tuple[Action, ...]:
     if goals.is_pending_outdated(observed):
         return (UpdateCluster(pending.name, "pending"),)
     return ()
+
+
+def changed(observed: Observed, changes: Iterable[Action]) -> Observed:
+    """The same when clusters have been brought to the spec in place."""
+    roles = {change.role for change in changes if isinstance(change, UpdateCluster)}
+    if not roles:
+        return observed
+    active, pending = (_brought(observed, side) if side.role in roles else side for side in observed.sides)
+    return msgspec.structs.replace(observed, active=active, pending=pending)
 
 
 def new_name(observed: Observed) -> str:
@@ -47,6 +59,15 @@ def farewells(observed: Observed, because: str, *, suspending: bool = False) -> 
     """Delete every cluster that does not go already."""
     left = (each for each in observed.clusters if not _is_going(each))
     return tuple(_removal(each, because, suspending=suspending) for each in left)
+
+
+def _brought(observed: Observed, side: Side) -> Side:
+    if side.cluster is None:
+        return side
+    meta = side.cluster.metadata
+    marked = {**meta.annotations, **goals.marks(observed.spec.ray_cluster_config)}
+    about = msgspec.structs.replace(meta, annotations=marked)
+    return msgspec.structs.replace(side, cluster=msgspec.structs.replace(side.cluster, metadata=about))
 
 
 def _removal(cluster: RayCluster, because: str, *, suspending: bool = False) -> Action:

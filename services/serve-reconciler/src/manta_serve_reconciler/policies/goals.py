@@ -17,6 +17,15 @@ def cluster_hash(spec: RayClusterSpec) -> str:
     return hashes.recreate_hash(msgspec.structs.replace(spec, suspend=None))
 
 
+def marks(spec: RayClusterSpec) -> dict[str, str]:
+    """The annotations by which a cluster tells what it was made from."""
+    return {
+        annotations.CLUSTER_HASH: cluster_hash(spec),
+        annotations.NUM_WORKER_GROUPS: str(len(spec.worker_group_specs)),
+        annotations.KUBERAY_VERSION: VERSION,
+    }
+
+
 def is_same(cluster: RayCluster, goal: RayClusterSpec) -> bool:
     """Whether the cluster was made from this spec, but for what needs no other cluster."""
     return cluster.metadata.annotations.get(annotations.CLUSTER_HASH, "") == cluster_hash(goal)

@@ -167,6 +167,7 @@ def _capacities(observed: Observed, pace: Pace, now: datetime) -> tuple[Shares, 
     ready = routes.is_gateway_ready(observed.gateway) and routes.is_route_ready(observed.route, gateway)
     if not is_upgrading(observed) or not ready or not (observed.active.name and observed.pending.name):
         return shares, ()
+    shares = traffic.told(shares)
     for side in (observed.pending, observed.active):
         wanted = traffic.next_capacity(shares, side.role, pace) if side.answer else None
         if wanted is None:

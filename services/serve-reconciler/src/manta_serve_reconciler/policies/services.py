@@ -27,14 +27,12 @@ def aim(observed: Observed, *, active: Served, pending: Served) -> Aim:
         return Aim(cluster=_led_to(observed))
     if side is observed.pending and not _is_worth_switching(observed):
         return Aim(cluster=_led_to(observed), problem="no pod of the new cluster answers requests yet")
+    changes = {which: _change(observed, which, name, side.name) for which, name in wanted(observed).items()}
     try:
         manifests.serve_service(observed.service, side.cluster)
     except Unbuildable as error:
-        return Aim(problem=str(error))
-    found = tuple(
-        action for which, name in wanted(observed).items() if (action := _change(observed, which, name, side.name))
-    )
-    return Aim(cluster=side.name, actions=found)
+        return Aim(actions=_done(changes["head"]), problem=str(error))
+    return Aim(cluster=side.name, actions=_done(*changes.values()))
 
 
 def wanted(observed: Observed) -> Names:
@@ -57,6 +55,10 @@ def _led_to(observed: Observed) -> str:
 def _selected(observed: Observed, name: str) -> str:
     service = observed.services.get(name)
     return service.spec.selector.get(labels.CLUSTER, "") if service else ""
+
+
+def _done(*changes: Action | None) -> tuple[Action, ...]:
+    return tuple(change for change in changes if change is not None)
 
 
 def _change(observed: Observed, which: Which, name: str, cluster: str) -> Action | None:

@@ -1,11 +1,16 @@
 """Times after which waiting is over: for a RayService that never becomes ready, and for an upgrade that does not."""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from manta_common.api import annotations
 from manta_common.gotext import GoError, parse_duration, parse_int
 from manta_serve_reconciler import conditions, reasons
 from manta_serve_reconciler.observed import Observed, ServeSettings
+
+MILLISECOND: Final = 1_000  # in microseconds
+SECOND: Final = 1_000_000
+LONGEST_SECONDS: Final = 2**31 - 1  # 68 years; a number of seconds may be beyond what times can tell
 
 
 def initializing_ends_at(observed: Observed) -> datetime | None:
@@ -34,10 +39,14 @@ def upgrade_ends_at(observed: Observed, settings: ServeSettings) -> datetime | N
 
 
 def go_duration(span: timedelta) -> str:
-    """A time as Go writes it: 1h0m0s, 1m40s, 10.5s."""
+    """A time as Go writes it: 1h0m0s, 1m40s, 10.5s, 500ms."""
     total = span // timedelta(microseconds=1)
-    minutes, rest = divmod(total, 60_000_000)
-    seconds = f"{rest // 1_000_000}.{rest % 1_000_000:06d}".rstrip("0").rstrip(".")
+    if 0 < total < MILLISECOND:
+        return f"{total}µs"
+    if 0 < total < SECOND:
+        return f"{_decimal(total, MILLISECOND)}ms"
+    minutes, rest = divmod(total, 60 * SECOND)
+    seconds = _decimal(rest, SECOND)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours}h{minutes}m{seconds}s"
@@ -52,6 +61,11 @@ def is_readable(text: str) -> bool:
         return False
 
 
+def _decimal(amount: int, unit: int) -> str:
+    whole, rest = divmod(amount, unit)
+    return f"{whole}.{rest:0{len(str(unit)) - 1}d}".rstrip("0").rstrip(".")
+
+
 def _limit(text: str) -> timedelta | None:
     """The time that an annotation names; validation has refused what cannot be read."""
     if not text:
@@ -59,4 +73,4 @@ def _limit(text: str) -> timedelta | None:
     try:
         return timedelta(microseconds=parse_duration(text) / 1000)
     except GoError:
-        return timedelta(seconds=parse_int(text))
+        return timedelta(seconds=min(parse_int(text), LONGEST_SECONDS))

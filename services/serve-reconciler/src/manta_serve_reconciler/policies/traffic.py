@@ -31,6 +31,11 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     active: RayServiceStatus
     pending: RayServiceStatus
 
+    @property
+    def both(self) -> tuple[RayServiceStatus, RayServiceStatus]:
+        """The part of the cluster that serves, and of the one to come."""
+        return self.active, self.pending
+
     def of(self, role: Role) -> RayServiceStatus:
         """One cluster's part."""
         return self.active if role == "active" else self.pending
@@ -44,6 +49,12 @@ def pace(options: ClusterUpgradeOptions, *, rolling_back: bool) -> Pace:
         interval=timedelta(seconds=options.interval_seconds),
         rolling_back=rolling_back,
     )
+
+
+def told(shares: Shares) -> Shares:
+    """The same with every capacity said: one that served before it was counted has all of it."""
+    active, pending = (msgspec.structs.replace(each, target_capacity=_capacity(each, shares)) for each in shares.both)
+    return Shares(active=active, pending=pending)
 
 
 def next_capacity(shares: Shares, role: Role, pace: Pace) -> int | None:

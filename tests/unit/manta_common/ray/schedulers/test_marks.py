@@ -66,6 +66,15 @@ def mark(settings: RaySettings, labels: dict[str, str], changes: dict[str, Any] 
             id="Volcano, in the group of the job",
         ),
         pytest.param(
+            by("volcano"),
+            {"ray.io/originated-from-crd": "RayJob"},
+            Mark(
+                annotations={"scheduling.k8s.io/group-name": "ray-demo-pg", "volcano.sh/task-spec": "small"},
+                spec={"schedulerName": "volcano"},
+            ),
+            id="Volcano, of a job without a name",
+        ),
+        pytest.param(
             by("yunikorn"),
             {"yunikorn.apache.org/app-id": "a", "yunikorn.apache.org/queue": "q"},
             Mark(labels={"applicationId": "a", "queue": "q"}, spec={"schedulerName": "yunikorn"}),

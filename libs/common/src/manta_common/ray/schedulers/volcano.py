@@ -27,7 +27,7 @@ def mark(parent: Parent, group: str) -> Mark:
 def pod_group_name(parent: Parent) -> str:
     """The name of the PodGroup; a job's cluster shares the job's."""
     by_job = parent.label(labels.ORIGINATED_FROM_KIND) == "RayJob"
-    return names.volcano_pod_group(parent.label(labels.ORIGINATED_FROM_NAME) if by_job else parent.name)
+    return names.volcano_pod_group((by_job and parent.label(labels.ORIGINATED_FROM_NAME)) or parent.name)
 
 
 def pod_group(parent: Parent) -> Manifest:
