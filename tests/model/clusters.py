@@ -52,6 +52,11 @@ def make(world: World, name: str, **group: Any) -> None:
     world.create(RAYCLUSTER, manifest)
 
 
+def make_groups(world: World, name: str, *groups: Json) -> None:
+    """A cluster with several worker groups."""
+    world.create(RAYCLUSTER, manifests.cluster(manifests.workers(*groups), name=name))
+
+
 def change(world: World, name: str, **spec: Any) -> None:
     """Change a cluster's spec."""
     world.patch(RAYCLUSTER, name, {"spec": spec})
@@ -114,7 +119,7 @@ def condition(world: World, name: str, type_: str) -> Json | None:
 
 def _slot(pod: Obj) -> tuple[str, ...]:
     names = ("ray.io/cluster", "ray.io/group", "ray.io/worker-group-replica-index", "ray.io/replica-host-index")
-    return tuple(_labels(pod).get(name, "") for name in names)
+    return (pod["metadata"]["namespace"], *(_labels(pod).get(name, "") for name in names))
 
 
 def _labels(pod: Obj) -> dict[str, str]:

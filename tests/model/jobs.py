@@ -9,13 +9,14 @@ import msgspec
 
 from manta_common.dashboard.reports import TERMINAL
 from manta_common.errors import Unreachable
-from manta_common.kinds import JOB, RAYCLUSTER, RAYJOB
+from manta_common.kinds import JOB, POD, RAYCLUSTER, RAYJOB
 from manta_common.kube.events import Recorder
 from manta_common.plane import Shape
 from manta_dashboard_gateway.gateway import Gateway, Setup
 from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.nodes import PodScript
 from manta_embedded.sim.service import Seat
+from manta_embedded.sim.submitters import Submitters
 from manta_embedded.sim.world import World
 from manta_embedded.store.changes import Event
 from manta_embedded.store.objects import Obj
@@ -51,6 +52,7 @@ class Scene:
         for number in range(1, replicas + 1):
             world.start(f"jobs-{number}", lambda seat: Process(seat, settings or JobSettings()))
         world.nodes.rule(self._submitter)
+        world.nodes.rule(Submitters(lambda method, url, body: self.ask(method, url, body, 10)).beside)
         world.always(self._complaint)
 
     def make(self, name: str = "a", mode: str = "HTTPMode", **spec: Any) -> None:
@@ -97,9 +99,12 @@ class Scene:
 
     def _head(self, host: str) -> str:
         name = host.partition(".")[0].removesuffix("-head-svc")
-        heads = (
-            pod for pod in clusters.pods(self.world, name) if pod["metadata"]["labels"]["ray.io/node-type"] == "head"
-        )
+        heads = [
+            pod
+            for pod in self.world.objects(POD)
+            if pod["metadata"].get("labels", {}).get("ray.io/node-type") == "head"
+            and (pod["metadata"]["labels"]["ray.io/cluster"] == name or pod["status"].get("podIP") == host)
+        ]
         return ",".join(pod["metadata"]["uid"] for pod in heads if "deletionTimestamp" not in pod["metadata"])
 
     def _submitter(self, pod: Obj) -> PodScript | None:

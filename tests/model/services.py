@@ -1,7 +1,6 @@
 """RayServices in a world: all services that run them, Serve and its proxies, and what must be true at any moment."""
 
 from collections import Counter
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 from manta_common.api.labels import ENDPOINT_SLICE_SERVICE, HEAD, NODE_TYPE
@@ -12,7 +11,6 @@ from manta_dashboard_gateway.gateway import Gateway, Setup
 from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.endpoints import EndpointSlices
 from manta_embedded.sim.service import Seat
-from manta_embedded.sim.simulate import simulate
 from manta_embedded.sim.world import World
 from manta_embedded.store.changes import Event
 from manta_embedded.store.objects import Obj
@@ -20,6 +18,7 @@ from manta_serve_reconciler.observed import ServeSettings
 from manta_serve_reconciler.reconcile import ServeService
 from tests.examples import manifests
 from tests.model import clusters
+from tests.model import crashes as crashing
 from tests.model.clusters import PARTITIONS
 from tests.model.seats import NearTransport, Seated
 
@@ -168,16 +167,12 @@ class Scene:
     excused = False  # the scenario itself takes clusters or endpoints away
 
 
-Arm = Callable[[], None]
+Arm = crashing.Arm
 
 
-def crashes(scenario: Callable[[World, Arm], Coroutine[Any, Any, None]], *, write: int, applied: bool) -> bool:
-    """Play a scenario with a crash at the n-th write from when it arms it; False when there was no such write."""
-
-    async def played(world: World) -> None:
-        await scenario(world, lambda: world.service(RECONCILER).crash_at(write=write, applied=applied))
-
-    return simulate(played, seed=write).service(RECONCILER).lives > 1
+def crashes(scenario: crashing.Scenario, *, write: int, applied: bool) -> bool:
+    """Whether there was such a write of the first serve-reconciler; the scenario is played with a crash at it."""
+    return crashing.crashes(scenario, RECONCILER, write=write, applied=applied)
 
 
 def ready(slice_: Obj) -> int:

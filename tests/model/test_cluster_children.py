@@ -1,5 +1,6 @@
 """Children of RayClusters that no feed shows, and those of other projects, in virtual time."""
 
+import functools
 from typing import Any
 
 from manta_cluster_reconciler.rules import Rules
@@ -186,6 +187,37 @@ def addresses(world: World, node: str) -> list[str]:
 
 def test_pods_wait_for_their_certificates() -> None:
     simulate(encrypted)
+
+
+async def without_its_services(world: World) -> None:
+    """Every Service of a cluster is made again as soon as somebody deletes it, and none after the cluster's end."""
+    begin(world)
+    make(world, manifests.worker(numOfHosts=2), annotations={"ray.io/enable-serve-service": "true"})
+    await until_settled(world)
+    for name in ("a-head-svc", "a-serve-svc", "a-headless"):
+        world.delete(SERVICE, name)
+        await world.until(f"{name} is there again", functools.partial(world.find, SERVICE, name), limit_seconds=3)
+    world.delete(RAYCLUSTER, "a")
+    await world.sleep(30)
+    assert [one["metadata"]["name"] for one in world.objects(SERVICE)] == ["kubernetes"]
+
+
+def test_services_that_are_deleted_come_back_at_once() -> None:
+    simulate(without_its_services)
+
+
+async def warned_of(world: World) -> None:
+    """What is only warned of is told also of a cluster that gets its finalizer first."""
+    begin(world)
+    restarts = {"template": {"spec": {"restartPolicy": "Always", "containers": [manifests.WORKER]}}}
+    scaled = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"version": "v1"}}
+    make(world, manifests.worker(**restarts) | scaled | {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}})
+    await until_settled(world)
+    await world.until("it is told", lambda: "InvalidRayClusterSpec" in reasons(world), limit_seconds=5)
+
+
+def test_a_cluster_with_a_finalizer_is_warned_of_too() -> None:
+    simulate(warned_of)
 
 
 async def in_a_gang(world: World) -> None:

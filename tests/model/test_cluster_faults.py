@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
-from manta_common.kinds import POD
+from manta_common.kinds import POD, RAYCLUSTER
 from manta_embedded.sim.simulate import simulate
-from manta_embedded.sim.troubles import Trouble, conflict, forbidden, throttled, unreachable
+from manta_embedded.sim.troubles import LINES, Trouble, conflict, forbidden, throttled, unreachable
 from manta_embedded.sim.world import World
 from tests.model.clusters import begin, is_settled, make, pods, resize
 
 FINALIZER = "example.com/keep"
+CHILDREN = (("", "pods"), ("", "services"))
 
 
 async def settle(world: World, name: str = "a") -> None:
@@ -76,7 +77,20 @@ async def node_lost(world: World) -> None:
     assert lost not in {pod["spec"]["nodeName"] for pod in pods(world, "a")}
 
 
-@pytest.mark.parametrize("scenario", [kept_by_a_finalizer, head_deleted, node_lost])
+async def collected(world: World) -> None:
+    """The children of a deleted cluster go while the news of its own end are late; none of them is made again."""
+    begin(world)
+    make(world, "a", replicas=2)
+    await settle(world)
+    late = Trouble(delay_seconds=20)
+    world.service("watcher-1").trouble(late, times=100, verbs=LINES, kind="raycluster")
+    world.delete(RAYCLUSTER, "a")
+    world.always(lambda event: f"{event.key} is made" if event.type == "ADDED" and event.storage in CHILDREN else None)
+    await world.sleep(60)
+    assert not pods(world, "a")
+
+
+@pytest.mark.parametrize("scenario", [kept_by_a_finalizer, head_deleted, node_lost, collected])
 def test_what_others_do_to_pods(scenario: Callable[[World], object]) -> None:
     simulate(scenario)  # type: ignore[arg-type]
 

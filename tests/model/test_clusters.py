@@ -11,11 +11,13 @@ from manta_embedded.sim.simulate import explore, simulate
 from manta_embedded.sim.storms import storm
 from manta_embedded.sim.troubles import Trouble, forbidden
 from manta_embedded.sim.world import World
+from manta_embedded.store.builtin import RESOURCEQUOTA
 from tests.examples import manifests
-from tests.model.clusters import begin, change, condition, is_settled, make, pods, resize
+from tests.model.clusters import begin, change, condition, is_settled, make, make_groups, pods, resize
+from tests.model.crashes import Arm, crashes
 
 SEEDS = 40
-MOST_WRITES = 12
+MOST_WRITES = 14  # events included
 
 
 async def one_cluster(world: World) -> None:
@@ -38,21 +40,27 @@ def test_a_cluster_becomes_ready_and_then_nothing_more_is_written() -> None:
     assert world.find(SERVICE, "a-head-svc")
 
 
+async def grow_and_shrink(world: World, arm: Arm) -> None:
+    begin(world)
+    arm()
+    make(world, "a", replicas=3)
+    await world.until("it is ready", lambda: is_settled(world, "a"), limit_seconds=60)
+    resize(world, "a", replicas=1)
+    await world.until("it has shrunk", lambda: is_settled(world, "a"), limit_seconds=60)
+    await world.sleep(15)
+    assert is_settled(world, "a")
+    assert not world.repeats
+
+
 @pytest.mark.parametrize("applied", [True, False], ids=["after", "before"])
 @pytest.mark.parametrize("write", range(1, MOST_WRITES + 1))
 def test_a_crash_at_any_write_leaves_no_trace(write: int, applied: bool) -> None:
-    async def scenario(world: World) -> None:
-        begin(world)
-        world.service("clusters-1").crash_at(write=write, applied=applied)
-        make(world, "a", replicas=3)
-        await world.until("it is ready", lambda: is_settled(world, "a"), limit_seconds=60)
-        resize(world, "a", replicas=1)
-        await world.until("it has shrunk", lambda: is_settled(world, "a"), limit_seconds=60)
-        await world.sleep(15)
-        assert is_settled(world, "a")
-        assert not world.repeats
+    crashes(grow_and_shrink, "clusters-1", write=write, applied=applied)
 
-    simulate(scenario, seed=write)
+
+def test_no_write_was_left_out() -> None:
+    assert crashes(grow_and_shrink, "clusters-1", write=MOST_WRITES, applied=True)
+    assert not crashes(grow_and_shrink, "clusters-1", write=MOST_WRITES + 1, applied=True)
 
 
 async def refused_for_a_while(world: World) -> None:
@@ -71,6 +79,21 @@ async def refused_for_a_while(world: World) -> None:
 
 def test_a_refusal_is_told_in_the_status_until_it_is_over() -> None:
     simulate(refused_for_a_while)
+
+
+async def room_for_three(world: World) -> None:
+    """The groups of a cluster are made in their order: what there is room for goes to the first."""
+    begin(world)
+    world.create(RESOURCEQUOTA, {"metadata": {"name": "three"}, "spec": {"hard": {"pods": "3"}}})
+    make_groups(world, "a", {"groupName": "first", "replicas": 4}, {"groupName": "second", "replicas": 4})
+    await world.until("it is told", lambda: condition(world, "a", "ReplicaFailure"), limit_seconds=30)
+    await world.sleep(30)
+    made = [pod["metadata"]["labels"]["ray.io/group"] for pod in pods(world, "a")]
+    assert sorted(made) == ["first", "first", "headgroup"]
+
+
+def test_a_group_that_is_refused_holds_up_those_behind_it() -> None:
+    assert explore(room_for_three, range(5)) == 5
 
 
 async def failing_workers(world: World) -> None:

@@ -17,7 +17,7 @@ from tests.examples import manifests
 from tests.model import clusters
 from tests.model.services import TWO, Arm, Scene, crashes, is_of, lose_head, ready
 
-MOST_WRITES = 30  # of the serve-reconciler in one upgrade, events included
+MOST_WRITES = 32  # of the serve-reconciler in one upgrade, events included
 TRUE = {"status": "True", "reason": "Told", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 

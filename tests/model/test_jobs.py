@@ -18,15 +18,18 @@ from manta_embedded.sim.world import World
 from manta_job_reconciler.observed import JobSettings
 from tests.examples import manifests
 from tests.model.clusters import pods
+from tests.model.crashes import Arm, crashes
 from tests.model.jobs import ENDED, FAILS, LASTS, SUCCEEDS, Scene
 
 SEEDS = 10
-MOST_WRITES = 14
+MOST_WRITES = {"HTTPMode": 18, "K8sJobMode": 26, "SidecarMode": 20}  # of a job that is tried twice, events included
+PAUSE_WRITES = 16  # of one that is suspended and resumed
+RECONCILER = "jobs-1"
 SUSPENDABLE: dict[str, Any] = {"shutdownAfterJobFinishes": True}
 
 
 @pytest.mark.parametrize(("entrypoint", "state"), [(SUCCEEDS, "Complete"), (FAILS, "Failed")], ids=["well", "badly"])
-@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode"])
+@pytest.mark.parametrize("mode", ["HTTPMode", "K8sJobMode", "SidecarMode"])
 def test_a_job_ends(mode: str, entrypoint: str, state: str) -> None:
     async def scenario(world: World) -> None:
         scene = Scene(world)
@@ -56,44 +59,55 @@ def test_a_job_costs_few_writes_and_none_while_it_runs() -> None:
     assert len(writes) <= 5
 
 
+async def tried_twice(world: World, arm: Arm, mode: str) -> None:
+    scene = Scene(world)
+    arm()
+    scene.make(mode=mode, entrypoint=FAILS, backoffLimit=1)
+    await scene.reach("Failed")
+    await world.sleep(15)
+    assert scene.status()["failed"] == 2
+    assert sum(scene.submitted.values()) == 2
+    assert not world.repeats
+    scene.check_order()
+
+
+async def suspended_and_resumed(world: World, arm: Arm) -> None:
+    scene = Scene(world)
+    scene.make(mode="K8sJobMode", entrypoint=LASTS, **SUSPENDABLE)
+    await world.until("it runs", lambda: scene.status().get("jobStatus") == "RUNNING")
+    arm()
+    scene.change(suspend=True)
+    await scene.reach("Suspended")
+    assert not world.objects(RAYCLUSTER)
+    assert not world.objects(JOB)
+    scene.change(suspend=False)
+    await world.until("it runs again", lambda: scene.status().get("jobStatus") == "RUNNING")
+    assert len(scene.submitted) == 2
+    await world.sleep(15)
+    scene.check_order()
+
+
 @pytest.mark.parametrize(
-    ("mode", "applied"),
-    [("HTTPMode", True), ("HTTPMode", False), ("K8sJobMode", True)],
-    ids=["after, over HTTP", "before, over HTTP", "after, with a submitter"],
+    ("mode", "applied", "write"),
+    [
+        *(("HTTPMode", applied, 1 + write) for write in range(MOST_WRITES["HTTPMode"]) for applied in (True, False)),
+        *(("K8sJobMode", True, 1 + write) for write in range(MOST_WRITES["K8sJobMode"])),
+        *(("SidecarMode", True, 1 + write) for write in range(MOST_WRITES["SidecarMode"])),
+    ],
 )
-@pytest.mark.parametrize("write", range(1, MOST_WRITES + 1))
-def test_a_crash_at_any_write_leaves_no_trace(write: int, applied: bool, mode: str) -> None:
-    async def scenario(world: World) -> None:
-        scene = Scene(world)
-        world.service("jobs-1").crash_at(write=write, applied=applied)
-        scene.make(mode=mode, entrypoint=FAILS, backoffLimit=1)
-        await scene.reach("Failed")
-        await world.sleep(15)
-        assert scene.status()["failed"] == 2
-        assert sum(scene.submitted.values()) == 2
-        assert not world.repeats
-        scene.check_order()
-
-    simulate(scenario, seed=write)
+def test_a_crash_at_any_write_leaves_no_trace(mode: str, applied: bool, write: int) -> None:
+    crashes(functools.partial(tried_twice, mode=mode), RECONCILER, write=write, applied=applied)
 
 
-@pytest.mark.parametrize("write", range(1, 7))
+@pytest.mark.parametrize("write", range(1, PAUSE_WRITES + 1))
 def test_a_crash_while_it_is_suspended_and_resumed_leaves_no_trace(write: int) -> None:
-    async def scenario(world: World) -> None:
-        scene = Scene(world)
-        scene.make(mode="K8sJobMode", entrypoint=LASTS, **SUSPENDABLE)
-        await world.until("it runs", lambda: scene.status().get("jobStatus") == "RUNNING")
-        world.service("jobs-1").crash_at(write=write, applied=True)
-        scene.change(suspend=True)
-        await scene.reach("Suspended")
-        assert not world.objects(RAYCLUSTER)
-        assert not world.objects(JOB)
-        scene.change(suspend=False)
-        await world.until("it runs again", lambda: scene.status().get("jobStatus") == "RUNNING")
-        assert len(scene.submitted) == 2
-        scene.check_order()
+    crashes(suspended_and_resumed, RECONCILER, write=write, applied=True)
 
-    simulate(scenario, seed=write)
+
+def test_no_write_was_left_out() -> None:
+    for mode, writes in MOST_WRITES.items():
+        assert not crashes(functools.partial(tried_twice, mode=mode), RECONCILER, write=writes + 1, applied=True)
+    assert not crashes(suspended_and_resumed, RECONCILER, write=PAUSE_WRITES + 1, applied=True)
 
 
 def test_an_interactive_job_waits_for_a_person() -> None:
@@ -125,6 +139,40 @@ def test_a_job_runs_on_a_cluster_of_somebody_else() -> None:
         assert [job.status for job in world.dashboards.of("shared").jobs.values()] == ["SUCCEEDED", "STOPPED"]
         assert world.find(RAYCLUSTER, "shared")
         assert not world.find(SERVICE, "b-head-svc")
+
+    simulate(scenario)
+
+
+@pytest.mark.parametrize("mode", ["HTTPMode", "SidecarMode"])
+def test_a_job_whose_dashboard_hangs_says_since_when_and_nothing_else(mode: str) -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        scene.make(mode=mode)
+        await scene.reach("Initializing")
+        name = scene.status()["rayClusterName"]
+        world.dashboards.behave(name, Behaviour(hangs=True))
+        await world.until(
+            "it is ready", lambda: ((world.find(RAYCLUSTER, name) or {}).get("status") or {}).get("state")
+        )
+        await world.sleep(7)
+        said = scene.status()
+        assert (said["jobDeploymentStatus"], said.get("message")) == ("Running", None)
+        assert said["jobStatusCheckFailureStartTime"]
+        assert "state" not in said["rayClusterStatus"]
+        submitted = next(each for each in said["conditions"] if each["type"] == "Submitted")
+        assert "no answer" in submitted["message"]
+
+    simulate(scenario)
+
+
+def test_a_job_of_a_hung_dashboard_goes_soon() -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        scene.make(entrypoint=LASTS)
+        await world.until("it runs", lambda: scene.status().get("jobStatus") == "RUNNING")
+        world.dashboards.behave(scene.status()["rayClusterName"], Behaviour(hangs=True))
+        world.delete(RAYJOB, "a")
+        await world.until("it is gone", lambda: world.find(RAYJOB, "a") is None, limit_seconds=5)
 
     simulate(scenario)
 
@@ -334,3 +382,16 @@ async def _change_minds(scene: Scene) -> None:
 
 def test_jobs_come_to_their_end_through_storms() -> None:
     assert explore(through_a_storm, range(SEEDS)) == SEEDS
+
+
+def test_a_job_beside_its_head_ends_though_nobody_saw_the_head_ready() -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        scene.make(mode="SidecarMode")
+        await world.until("its head is made", lambda: world.objects(POD))
+        world.service("clusters-1").crash(again_after_seconds=20)
+        await world.until("it is submitted", lambda: scene.submitted)
+        await scene.reach("Complete")
+        scene.check_order()
+
+    simulate(scenario)

@@ -9,7 +9,7 @@ from tests.examples import manifests
 from tests.model.clusters import pods
 from tests.model.services import ONE, TWO, Arm, Scene, crashes, lose_head
 
-MOST_WRITES = 8  # of the serve-reconciler when a running RayService is changed in place, events included
+MOST_WRITES = 9  # of the serve-reconciler when a running RayService is changed in place, events included
 TOLERANT = {**manifests.CLUSTER, "gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}}
 
 

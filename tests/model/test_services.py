@@ -173,6 +173,59 @@ def test_with_type_none_the_cluster_stays() -> None:
     simulate(scenario)
 
 
+def test_a_service_of_kuberay_is_taken_over_with_the_cluster_it_has() -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        scene.make()
+        await scene.reach_ready()
+        before = scene.active()
+        notes = {"ray.io/kuberay-version": "v1.7.0", "ray.io/hash-without-replicas-and-workers-to-delete": "OF-KUBERAY"}
+        world.patch(RAYCLUSTER, before, {"metadata": {"annotations": notes}})
+        await world.until("it is marked as ours", lambda: "manta" in _version(world, before))
+        await world.sleep(60)
+        assert (scene.active(), scene.pending()) == (before, "")
+        assert scene.clusters() == {before}
+        assert scene.puts == {before: 1}
+        assert not world.repeats
+
+    simulate(scenario)
+
+
+def test_a_service_that_moves_to_a_new_cluster_keeps_its_address_and_nothing_else() -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        own = {"metadata": {"labels": {"team": "a"}}, "spec": {"type": "NodePort", "sessionAffinity": "ClientIP"}}
+        scene.make(serveService=own)
+        await scene.reach_ready()
+        first, before = scene.active(), _service(world, "s-serve-svc")
+        assert (before["type"], before["sessionAffinity"]) == ("NodePort", "ClientIP")
+        scene.change(serveService=None, rayClusterConfig={"rayVersion": "2.57.0"})
+        await world.until("another cluster serves", lambda: scene.active() != first and scene.is_ready())
+        after = _service(world, "s-serve-svc")
+        assert after["selector"]["ray.io/cluster"] == scene.active()
+        assert (after["type"], after.get("sessionAffinity", "None")) == ("ClusterIP", "None")
+        assert after["clusterIP"] == before["clusterIP"]
+        assert _service(world, "s-head-svc")["clusterIP"] == "None"
+
+    simulate(scenario)
+
+
+def test_the_status_shows_the_workers_that_the_autoscaler_has_added() -> None:
+    async def scenario(world: World) -> None:
+        scene = Scene(world)
+        scene.make()
+        await scene.reach_ready()
+        await world.sleep(20)
+        groups = (world.find(RAYCLUSTER, scene.active()) or {})["spec"]["workerGroupSpecs"]
+        world.patch(RAYCLUSTER, scene.active(), {"spec": {"workerGroupSpecs": [{**groups[0], "replicas": 3}]}})
+        await world.until("all answer", lambda: scene.status().get("numServeEndpoints") == 4)
+        await world.sleep(20)
+        told = scene.status()["activeServiceStatus"]["rayClusterStatus"]
+        assert told == (world.find(RAYCLUSTER, scene.active()) or {})["status"]
+
+    explore(scenario, range(SEEDS))
+
+
 def test_a_suspended_service_has_nothing_and_comes_again() -> None:
     async def scenario(world: World) -> None:
         scene = Scene(world)
@@ -294,6 +347,15 @@ def test_services_settle_after_storms() -> None:
 
 def _applications(scene: Scene) -> dict[str, Any]:
     found: dict[str, Any] = scene.status().get("activeServiceStatus", {}).get("applicationStatuses", {})
+    return found
+
+
+def _version(world: World, cluster: str) -> str:
+    return str((world.find(RAYCLUSTER, cluster) or {})["metadata"]["annotations"]["ray.io/kuberay-version"])
+
+
+def _service(world: World, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = (world.find(SERVICE, name) or {})["spec"]
     return found
 
 

@@ -26,6 +26,9 @@ from manta_embedded.store.kube import Call
 
 CALLS = READS | WRITES
 COUNTLESS = 10**9
+STRIKES_SECONDS = 300.0  # what lasts long must come to its end after the faults, not in spite of all that could come
+OF_CLUSTERS = frozenset({"scale", "suspend", "recreate", "redis", "rules", "service-new-cluster"})
+TOLD = ("raycluster", "pod", "service", "rayjob", "job", "rayservice")
 ERRORS = (
     Trouble(error=unreachable, applied=True),
     Trouble(error=unreachable),
@@ -63,6 +66,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     places: Places
     arm: Arm
     replicas: int = 1
+    plays: frozenset[str] = frozenset()  # those it is played with; all when empty
 
 
 class Counting:
@@ -115,11 +119,11 @@ def _often(*strikes: Strike, every: float) -> Arm:
 
     def arm(world: World, place: Place) -> End:
         chance = random.Random(f"{place}/often")
-        goes_on = True
+        goes_on, ends_at = True, world.loop.time() + STRIKES_SECONDS
 
         def strike() -> None:
             alive = [service for service in world.services.values() if service.alive]
-            if not goes_on:
+            if not goes_on or world.loop.time() > ends_at:
                 return
             if alive:
                 chance.choice(strikes)(world, chance.choice(alive), chance)
@@ -137,6 +141,14 @@ def _often(*strikes: Strike, every: float) -> Arm:
 
 def _stale(world: World, service: SimulatedService, chance: random.Random) -> None:
     service.lag(chance.choice([2.0, 8.0, 20.0]), chance.choice([0.5, 2.0, 6.0]))
+
+
+def _late_kind(world: World, place: Place) -> None:
+    """What happens to objects of one kind is told late, and so after what happened to others because of it."""
+    kind = TOLD[place.number % len(TOLD)]
+    delay_seconds = (0.5, 1.5, 4.0)[place.number // len(TOLD) % 3]
+    late = Trouble(delay_seconds=delay_seconds)
+    world.service("watcher-1").trouble(late, times=COUNTLESS, verbs=LINES, kind=kind)
 
 
 def _late(world: World, place: Place) -> None:
@@ -191,6 +203,7 @@ FAULTS: dict[str, Fault] = {
     "failing-call": Fault(places=_each(lambda count: count.calls), arm=_once(_refuse)),
     "dropped-watch": Fault(places=_each(lambda count: count.lines), arm=_once(_drop)),
     "stale-view": Fault(places=_seeds(40), arm=_often(_stale, every=2)),
+    "late-kind": Fault(places=_seeds(3 * len(TOLD)), arm=_once(_late_kind), plays=OF_CLUSTERS),
     "missed-states": Fault(
         places=_seeds(40), arm=_often(storms.blink, storms.compact, storms.wipe_nats, storms.stand_still, every=3)
     ),

@@ -43,7 +43,11 @@ Picture = Counter[str]
 def picture(world: World) -> Picture:
     """Every lasting object as one line, with how many there are of it."""
     kinds = [*KINDS, *(kind for kind in ROADS if world.store.registry.at(kind.group, kind.version, kind.plural))]
-    found = [(kind, obj) for kind in kinds for obj in world.objects(kind)]
+    return drawn([(kind, obj) for kind in kinds for obj in world.objects(kind)])
+
+
+def drawn(found: list[tuple[Kind, Obj]]) -> Picture:
+    """The same of objects from anywhere."""
     names = Names(found)
     return Counter(names.plain(_line(kind, obj)) for kind, obj in found)
 
@@ -102,10 +106,21 @@ def _line(kind: Kind, obj: Obj) -> str:
         "going": "deletionTimestamp" in meta,
         "finalizers": sorted(meta.get("finalizers") or ()),
         "spec": obj.get("spec") if kind.group == "ray.io" or kind in ROADS else None,
-        "status": {name: obj.get("status", {}).get(name) for name in STATUS.get(kind.name, ())},
+        "status": {name: obj.get("status", {}).get(name) for name in _told(kind, obj)},
         "conditions": sorted(_conditions(obj)) if kind.group == "ray.io" else None,
     }
     return f"{kind.name} {json.dumps({name: value for name, value in lasting.items() if value}, sort_keys=True)}"
+
+
+def _told(kind: Kind, obj: Obj) -> tuple[str, ...]:
+    names = STATUS.get(kind.name, ())
+    return tuple(name for name in names if name != "jobStatus") if _is_cut_short(obj) else names
+
+
+def _is_cut_short(obj: Obj) -> bool:
+    """Whether it failed by a submitter beside its head; it may end before or after Ray was heard to say why."""
+    mode, state = obj.get("spec", {}).get("submissionMode"), obj.get("status", {}).get("jobDeploymentStatus")
+    return bool(mode == "SidecarMode" and state == "Failed")
 
 
 def _place(pod: Obj) -> dict[str, str]:
@@ -115,6 +130,12 @@ def _place(pod: Obj) -> dict[str, str]:
 
 
 def _conditions(obj: Obj) -> Iterator[str]:
-    """Why something is not so depends on what was seen on the way."""
+    """Why something is not so depends on what was seen on the way.
+
+    A deletion that was due before anybody could announce it never is: that none is announced any more says nothing.
+    """
     for one in obj.get("status", {}).get("conditions") or ():
-        yield f"{one['type']} {one['reason']}" if one["status"] == "True" else f"not {one['type']}"
+        if one["type"] == "CleanupScheduled" and one["status"] != "True":
+            continue
+        reason = "" if _is_cut_short(obj) else f" {one['reason']}"
+        yield f"{one['type']}{reason}" if one["status"] == "True" else f"not {one['type']}"

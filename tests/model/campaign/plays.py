@@ -17,6 +17,7 @@ from tests.model.test_job_schedules import Process as Schedules
 LIMIT_SECONDS = 1800.0
 REDIS = {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}}
 LONGER = "sleep 20"  # until all that belongs to a job has come
+LONGEST = "sleep 60"  # and until everybody has seen its head ready, which it is not after the end of a submitter in it
 HEADLESS: dict[str, Any] = {**manifests.CLUSTER, "workerGroupSpecs": []}
 
 Act = Callable[[], Coroutine[Any, Any, None]]
@@ -153,6 +154,24 @@ def over_http(world: World, replicas: int) -> Cast:
 def by_submitter(world: World, replicas: int) -> Cast:
     """A job with a submitter fails, is tried again and fails again."""
     return _job(world, replicas, "Failed", 2, mode="K8sJobMode", entrypoint=jobs.FAILS, backoffLimit=1)
+
+
+def beside_head(world: World, replicas: int) -> Cast:
+    """A job submitted beside its head fails, is tried again and fails again; another succeeds."""
+    scene = jobs.Scene(world, replicas=replicas)
+    _janitors(world, replicas)
+
+    async def act() -> None:
+        scene.make("a", mode="SidecarMode", entrypoint=f"{LONGEST}; exit 1", backoffLimit=1)
+        scene.make("b", mode="SidecarMode", entrypoint=LONGEST)
+        await scene.reach("Failed", "a", limit_seconds=LIMIT_SECONDS)
+        await scene.reach("Complete", "b", limit_seconds=LIMIT_SECONDS)
+
+    def check() -> None:
+        scene.check_order()
+        assert sum(scene.submitted.values()) == 3, scene.submitted
+
+    return Cast(act=act, check=check)
 
 
 def interactive(world: World, replicas: int) -> Cast:
@@ -309,6 +328,7 @@ PLAYS: dict[str, Play] = {
     "redis": redis,
     "job-over-http": over_http,
     "job-by-submitter": by_submitter,
+    "job-beside-head": beside_head,
     "job-interactive": interactive,
     "job-suspended": pause,
     "rules": rules,
