@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.examples import manifests
 from tests.examples.example import Json
-from tests.parts.cluster import ApiError, Cluster
+from tests.parts.cluster import Cluster
 from tests.parts.ports import free_port
 from tests.parts.process import Process, wait_until
 
@@ -62,13 +62,7 @@ class Clusters:
 
     def find(self, plural: str, name: str) -> Json | None:
         """Any object, if it is there."""
-        try:
-            found: Json = self.api.request("GET", self._path(plural, name))
-        except ApiError as error:
-            if error.code == 404:
-                return None
-            raise
-        return found
+        return self.api.find(self._path(plural, name))
 
     def all(self, plural: str) -> list[Json]:
         """All objects of a kind."""

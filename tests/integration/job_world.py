@@ -6,7 +6,6 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any
 
-from tests.parts.cluster import ApiError
 from tests.parts.control_plane import ControlPlane
 from tests.parts.ports import free_port
 from tests.parts.process import Process, wait_until
@@ -58,13 +57,7 @@ class Jobs:
 
     def find(self, plural: str, name: str) -> Json | None:
         """One object, if it is there."""
-        try:
-            found: Json = self.plane.request("GET", self.path(plural, name))
-        except ApiError as error:
-            if error.code == 404:
-                return None
-            raise
-        return found
+        return self.plane.find(self.path(plural, name))
 
     def status(self, name: str) -> Json:
         """What is said of a RayJob."""

@@ -149,6 +149,14 @@ class NodeWorld:
         found = self.node.logs(self.get(name), LogQuery(container=container, **query))
         return b"".join([chunk async for chunk in found]).decode()
 
+    async def first_words(self, name: str, container: str = "main") -> str:
+        """What a pod says first, as soon as it is there: it may run before."""
+        async with (
+            asyncio.timeout(LIMIT_SECONDS),
+            contextlib.aclosing(self.node.logs(self.get(name), LogQuery(container=container, follow=True))) as found,
+        ):
+            return (await anext(found)).decode()
+
     async def run(self, name: str, *argv: str, container: str = "main", stdin: bytes = b"") -> tuple[int, str]:
         """Run a command in a container; exit code and output."""
         terminal = Recorded(stdin)

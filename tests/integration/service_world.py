@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.examples import manifests
-from tests.parts.cluster import ApiError
 from tests.parts.control_plane import ControlPlane
 from tests.parts.patience import patient
 from tests.parts.ports import free_port
@@ -61,13 +60,7 @@ class Services:
 
     def find(self, plural: str, name: str) -> Json | None:
         """One object, if it is there."""
-        try:
-            found: Json = self.plane.request("GET", self.path(plural, name))
-        except ApiError as error:
-            if error.code == 404:
-                return None
-            raise
-        return found
+        return self.plane.find(self.path(plural, name))
 
     def names(self, plural: str) -> set[str]:
         """What there is of a kind."""

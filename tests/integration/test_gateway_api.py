@@ -31,9 +31,11 @@ class Roads:
         self.services, self.proxy = services, proxy
 
     def settled(self) -> str:
-        """Wait until one cluster serves and gets all traffic; its name."""
+        """Wait until one cluster serves and gets all traffic, by the data plane too; its name."""
         self.services.until("all traffic goes to the one that serves", self._is_settled)
-        return self.services.active(NAME)
+        active = self.services.active(NAME)
+        self.services.until("the data plane knows", lambda: self.proxy.reached == {f"{active}-serve-svc"})
+        return active
 
     def reach_half(self) -> None:
         """Wait until half of the traffic has gone over."""

@@ -145,7 +145,7 @@ def without_gateway(world: World, new: str) -> Iterator[Callable[[], bool]]:
     """Nobody talks to dashboards: the new job cannot be submitted, and says so."""
     process = world.services["dashboard-gateway"]
     process.kill()
-    yield lambda: "could not be submitted" in world.status(new).get("message", "")
+    yield lambda: any("could not be submitted" in each["message"] for each in world.status(new).get("conditions", ()))
     process.start()
 
 

@@ -19,7 +19,7 @@ async def test_a_pod_over_http(tmp_path: pathlib.Path) -> None:
         try:
             world.pod("one", shell("echo from afar; exec sleep 1000"), terminationGracePeriodSeconds=1)
             await world.ready("one")
-            assert await world.log("one") == "from afar\n"
+            assert await world.first_words("one") == "from afar\n"
             assert await world.run("one", "hostname") == (0, "one\n")
             await world.until("it is told", lambda: {"Scheduled", "Started"} <= set(world.events("one")))
             world.delete("one")

@@ -18,20 +18,28 @@ from tests.parts.process import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = (sys.executable, "-m", "tests.integration.node_process")
-# Root's own folder is closed to others, and our Python may be in it: shown to them in a mount namespace of its own.
+# Root's own folder is closed to others, and our Python or this checkout may be in it: shown to them in a mount
+# namespace of its own.
 AS_NOBODY = """
 set -e
-base=$1 home=$2; shift 2
-case $base in $home/*)
-  keep=$(mktemp -d); mount --bind "$base" "$keep"
-  mount -t tmpfs -o mode=755 tmpfs "$home"; mkdir -p "$base"
-  mount --bind "$keep" "$base"; umount "$keep"; rmdir "$keep";;
-esac
+home=$1 base=$2 checkout=$3; shift 3
+keep=$(mktemp -d) shown=()
+for path in "$base" "$checkout"; do
+  case $path in "$home"/*)
+    mkdir "$keep/${#shown[@]}"; mount --bind "$path" "$keep/${#shown[@]}"; shown+=("$path");;
+  esac
+done
+if [ ${#shown[@]} -gt 0 ]; then
+  mount -t tmpfs -o mode=755 tmpfs "$home"
+  for number in "${!shown[@]}"; do mkdir -p "${shown[number]}"; mount --move "$keep/$number" "${shown[number]}"; done
+  cd "$checkout"
+fi
+rm -d "$keep"/* "$keep" 2>/dev/null || true
 exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 """
 UNPRIVILEGED = (
     *("unshare", "--mount", "--propagation", "private", "bash", "-c", AS_NOBODY, "-"),
-    *(os.path.realpath(sys.base_prefix), str(pathlib.Path.home())),
+    *(str(pathlib.Path.home()), os.path.realpath(sys.base_prefix), str(ROOT)),
 )
 
 

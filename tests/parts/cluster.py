@@ -51,6 +51,16 @@ class Cluster:
                 raise ApiError(error.code, _status(error.read())) from None
         return json.loads(text) if text.startswith(("{", "[")) else text
 
+    def find(self, path: str) -> dict[str, Any] | None:
+        """An object, if it is there."""
+        try:
+            found: dict[str, Any] = self.request("GET", path)
+        except ApiError as error:
+            if error.code == 404:
+                return None
+            raise
+        return found
+
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         """Run the pinned kubectl against this cluster; its output, or CalledProcessError."""
         done = subprocess.run(

@@ -17,6 +17,9 @@ from tests.parts.docker import engine_answers
 from tests.parts.registry import PARTS, Parts
 from tests.tools.catalogue import cache_folder, needed_for
 
+# What each level may take when both lanes of `make test` run on two cores; told, not enforced, as machines differ.
+BUDGET_SECONDS = {"unit": 240, "model": 900, "contract": 240, "integration": 960, "e2e": 240, "chaos": 900}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the run's registry of parts."""
@@ -115,9 +118,16 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for reason in found.unavailable.values():
         terminalreporter.write_line(f"not to be had: {reason}")
     if found.level_seconds:
-        times = ", ".join(f"{level} {seconds:.1f} s" for level, seconds in found.level_seconds.items())
         terminalreporter.section("time by level")
-        terminalreporter.write_line(times)
+        for level, seconds in found.level_seconds.items():
+            terminalreporter.write_line(_against_budget(level, seconds))
+
+
+def _against_budget(level: str, seconds: float) -> str:
+    if level not in BUDGET_SECONDS:
+        return f"{level} {seconds:.1f} s"
+    more = " <-- over its budget: make it faster" if seconds > BUDGET_SECONDS[level] else ""
+    return f"{level} {seconds:.1f} of {BUDGET_SECONDS[level]} s{more}"
 
 
 def _in_ci() -> bool:

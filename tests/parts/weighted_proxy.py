@@ -89,6 +89,12 @@ class WeightedProxy:
         self._thread.join(timeout=LIMIT_SECONDS)
         self._loop.close()
 
+    @property
+    def reached(self) -> set[str]:
+        """The Services that requests go to, as far as this data plane has learnt of them and of their pods."""
+        road = self._road
+        return {each.service for each in road.backends if each.weight > 0 and each.addresses} if road else set()
+
     async def _begin(self) -> None:
         application = web.Application()
         application.router.add_get("/{path:.*}", self._pass)
