@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check unit campaign bench fmt lint types tools image images parity lock crds chart licences sbom audit crds-kubernetes
+.PHONY: help setup demo test check unit campaign fuzz soak bench side-by-side fmt lint types tools image images parity lock crds chart licences sbom audit crds-kubernetes
 
 UV_VERSION := 0.13.7
 UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.uv/bin/uv)
@@ -53,9 +53,21 @@ unit: .venv/.synced # two halves at once
 campaign: setup ## every play through every fault at every place, on the simulator
 	@CAMPAIGN=all .venv/bin/pytest -q tests/model/test_campaign.py
 
+fuzz: setup ## specs that nobody has thought of, on the simulator; FUZZ=SEEDS
+	@FUZZ=$${FUZZ:-1000} .venv/bin/pytest -q tests/model/test_spec_fuzz.py
+
+soak: setup ## churn for SOAK=MINUTES (30) while every service and NATS are killed in turn
+	@python3 tests/tools/build.py test
+	@SOAK=$${SOAK:-30} .venv/bin/pytest -q tests/chaos/test_soak.py
+
 bench: setup ## measure, side by side with the peer or the raw limit
 	@python3 tests/tools/build.py test
 	@.venv/bin/pytest -q -s tests/bench
+	@$(PYTHON) -m tests.bench.side_by_side
+
+side-by-side: setup ## only the second half of bench: docs/reference/benchmarks.md; ROWS=a,b ROUNDS=n for a part
+	@python3 tests/tools/build.py test
+	@$(PYTHON) -m tests.bench.side_by_side $(if $(ROWS),--only $(ROWS)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 tools: ## build every real part of the tests into the cache
 	@python3 tests/tools/build.py

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from manta_common.errors import NotFound
 from manta_common.keys import Key
 from manta_common.kinds import POD, RAYCLUSTER, Kind
 from manta_common.kube.client import Client, connect
-from manta_common.kube.protocol import Scope
+from manta_common.kube.protocol import Patch, Scope
 from manta_common.kube.settings import KubeSettings
 from manta_common.ray.names import Place
 from manta_common.ray.pods import worker_pods
@@ -30,11 +30,15 @@ NAMESPACE = Kind("namespace", "Namespace", "namespaces", namespaced=False)
 T = TypeVar("T")
 
 
-class Status(msgspec.Struct, frozen=True):
-    """The state of a cluster, or the phase of a pod."""
+class Status(msgspec.Struct, frozen=True, rename="camel"):
+    """The state of a cluster, the phase of a pod, how far a job or a service has come."""
 
     state: str = ""
     phase: str = ""
+    available_worker_replicas: int = 0
+    job_deployment_status: str = ""
+    job_status: str = ""
+    service_status: str = ""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -59,6 +63,19 @@ class Api:
         """Create RayClusters, so many in flight."""
         await _in_flight(self.create(name, workers=workers) for name in names)
 
+    async def make_many(self, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
+        """Create objects, so many in flight."""
+        await _in_flight(self._kube.create(kind, self.namespace, body, msgspec.Raw) for body in bodies)
+
+    async def patch_many(self, kind: Kind, names: Iterable[str], patch: Patch) -> None:
+        """Change objects alike, so many in flight."""
+        await _in_flight(self._kube.patch(kind, Key(self.namespace, name), patch, msgspec.Raw) for name in names)
+
+    async def names(self, kind: Kind) -> list[str]:
+        """What there is of a kind."""
+        found = await self._kube.list_versions(kind, Scope(namespace=self.namespace))
+        return [one.name for one in found.items]
+
     async def create_raw(self, count: int, *, stem: str = "raw") -> None:
         """Create the pods that a RayCluster of that size would have, without an operator."""
         uid = "00000000-0000-0000-0000-000000000000"
@@ -73,11 +90,11 @@ class Api:
 
     async def until_pods(self, count: int, *, cluster: str = "", at_least: bool = False) -> None:
         """Wait until there are so many pods, or more, in all or of one cluster."""
-        await self._until(POD, self._of(cluster), lambda _: True, count, at_least=at_least)
+        await self.until(POD, lambda _: True, count, cluster=cluster, at_least=at_least)
 
     async def until_running(self, count: int, *, cluster: str = "") -> None:
         """Wait until so many pods run."""
-        await self._until(POD, self._of(cluster), lambda pod: pod.status.phase == "Running", count)
+        await self.until(POD, lambda pod: pod.status.phase == "Running", count, cluster=cluster)
 
     async def until_ready(self, names: Iterable[str]) -> None:
         """Wait until RayClusters say that they are ready."""
@@ -86,7 +103,25 @@ class Api:
         def is_ready(cluster: Seen) -> bool:
             return cluster.metadata.name in wanted and cluster.status.state == "ready"
 
-        await self._until(RAYCLUSTER, Scope(namespace=self.namespace), is_ready, len(wanted))
+        await self.until(RAYCLUSTER, is_ready, len(wanted))
+
+    async def until(
+        self, kind: Kind, counts: Callable[[Seen], bool], wanted: int, *, cluster: str = "", at_least: bool = False
+    ) -> None:
+        """Wait until so many objects count; a watch costs the API server less than asking again and again."""
+        scope = self._of(cluster)
+        while True:
+            listed = await self._kube.list(kind, Seen, scope)
+            found = {one.metadata.name for one in listed.items if counts(one)}
+            if _is_enough(found, wanted, at_least=at_least):
+                return
+            async with aclosing(self._kube.watch(kind, Seen, scope, since=listed.version)) as changes:
+                async for change in changes:
+                    if change.object:
+                        keep = found.add if change.type != "DELETED" and counts(change.object) else found.discard
+                        keep(change.object.metadata.name)
+                    if _is_enough(found, wanted, at_least=at_least):
+                        return
 
     async def count(self, kind: Kind, cluster: str = "") -> int:
         """How many objects there are."""
@@ -107,23 +142,6 @@ class Api:
     def _of(self, cluster: str) -> Scope:
         return Scope(namespace=self.namespace, labels=f"ray.io/cluster={cluster}" if cluster else "")
 
-    async def _until(
-        self, kind: Kind, scope: Scope, counts: Callable[[Seen], bool], wanted: int, *, at_least: bool = False
-    ) -> None:
-        """Wait until so many objects count; a watch costs the API server less than asking again and again."""
-        while True:
-            listed = await self._kube.list(kind, Seen, scope)
-            found = {one.metadata.name for one in listed.items if counts(one)}
-            if _is_enough(found, wanted, at_least=at_least):
-                return
-            async with aclosing(self._kube.watch(kind, Seen, scope, since=listed.version)) as changes:
-                async for change in changes:
-                    if change.object:
-                        keep = found.add if change.type != "DELETED" and counts(change.object) else found.discard
-                        keep(change.object.metadata.name)
-                    if _is_enough(found, wanted, at_least=at_least):
-                        return
-
 
 def _is_enough(found: set[str], wanted: int, *, at_least: bool) -> bool:
     return len(found) == wanted or (at_least and len(found) > wanted)
@@ -140,12 +158,18 @@ async def _in_flight(calls: Iterable[Coroutine[Any, Any, object]], at_most: int 
     await asyncio.gather(*(work() for _ in range(at_most)))
 
 
-def run(plane: ControlPlane, namespace: str, steps: Callable[[Api], Coroutine[Any, Any, T]]) -> T:
-    """Take some steps in a namespace, within the limit."""
+def run(
+    plane: ControlPlane,
+    namespace: str,
+    steps: Callable[[Api], Coroutine[Any, Any, T]],
+    *,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> T:
+    """Take some steps in a namespace, within the limit; TimeoutError after it."""
 
     async def main() -> T:
         settings = KubeSettings(service="bench", connections=IN_FLIGHT + 4)
-        async with connect(settings, kubeconfig=str(plane.kubeconfig)) as kube, asyncio.timeout(LIMIT_SECONDS):
+        async with connect(settings, kubeconfig=str(plane.kubeconfig)) as kube, asyncio.timeout(limit_seconds):
             found = await steps(Api(kube, namespace))
         await asyncio.sleep(CLOSING_SECONDS)
         return found

@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tests.parts.control_plane import ControlPlane
@@ -42,7 +42,7 @@ class Side:
 
 
 class Manta(Side):
-    """NATS, the watcher, and some replicas of the cluster-reconciler."""
+    """NATS and services of Manta, each a process."""
 
     def __init__(self, processes: Mapping[str, Process], ports: Mapping[str, int]) -> None:
         super().__init__("Manta", processes)
@@ -50,27 +50,34 @@ class Manta(Side):
 
     def calls(self, service: str) -> dict[str, float]:
         """The calls that the API server has answered a service so far, by verb and kind."""
-        found = CALLS.findall(self._metrics(service))
+        found = CALLS.findall(self.metrics(service))
         return {f"{verb} {kind}": float(number) for verb, kind, number in found}
 
     def passes(self, service: str) -> dict[str, float]:
         """The passes of a service so far, by outcome."""
-        return {outcome: float(number) for outcome, number in PASSES.findall(self._metrics(service))}
+        return {outcome: float(number) for outcome, number in PASSES.findall(self.metrics(service))}
 
-    def _metrics(self, service: str) -> str:
+    def metrics(self, service: str) -> str:
+        """What a service measures."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self._ports[service]}/metrics", timeout=5) as answer:
             text: str = answer.read().decode()
         return text
 
 
+def kuberay_operator(
+    plane: ControlPlane, namespace: str, folder: pathlib.Path, *, port: int, proxy: str = ""
+) -> Process:
+    """KubeRay's operator, not started yet; its metrics are at `port`, and it reaches dashboards by a proxy if given."""
+    flags = ["--enable-leader-election=false", f"--watch-namespace={namespace}"]
+    flags += [f"--metrics-addr=127.0.0.1:{port}", f"--health-probe-bind-address=127.0.0.1:{free_port()}"]
+    settings = {"KUBECONFIG": str(plane.kubeconfig), **({"HTTP_PROXY": proxy} if proxy else {})}
+    return Process("kuberay", [str(TOOLS["kuberay"].path), *flags], folder / "kuberay.log", environment=settings)
+
+
 @contextmanager
 def kuberay(plane: ControlPlane, namespace: str, folder: pathlib.Path) -> Iterator[Side]:
     """KubeRay's operator for one namespace."""
-    flags = ["--enable-leader-election=false", f"--watch-namespace={namespace}"]
-    flags += [f"--metrics-addr=127.0.0.1:{free_port()}", f"--health-probe-bind-address=127.0.0.1:{free_port()}"]
-    environment = {"KUBECONFIG": str(plane.kubeconfig)}
-    command = [str(TOOLS["kuberay"].path), *flags]
-    process = Process("kuberay", command, folder / "kuberay.log", environment=environment)
+    process = kuberay_operator(plane, namespace, folder, port=free_port())
     process.start()
     try:
         yield Side("KubeRay", {"kuberay": process})
@@ -81,19 +88,36 @@ def kuberay(plane: ControlPlane, namespace: str, folder: pathlib.Path) -> Iterat
 @contextmanager
 def manta(plane: ControlPlane, namespace: str, folder: pathlib.Path, *, replicas: int = 1) -> Iterator[Manta]:
     """Manta for one namespace: only what RayClusters need."""
+    names = ["watcher", *(f"{RECONCILER}-{number}" for number in range(replicas))]
+    with services(plane, namespace, folder, names) as side:
+        yield side
+
+
+@contextmanager
+def services(
+    plane: ControlPlane,
+    namespace: str,
+    folder: pathlib.Path,
+    names: Iterable[str],
+    program: Sequence[str] = (MANTA,),
+    **settings: str,
+) -> Iterator[Manta]:
+    """NATS and these services of Manta for one namespace, each a process; a number at the end tells replicas apart."""
     with tempfile.TemporaryDirectory(prefix="manta-") as data:
         bus = _nats(pathlib.Path(data))
         environment = {
             "MANTA_KUBECONFIG": str(plane.kubeconfig),
             "MANTA_NATS_URLS": "nats://{}:{}".format(*bus.address),
             "MANTA_WATCH_NAMESPACES": namespace,
+            **settings,
         }
-        names = ["watcher", *(f"{RECONCILER}-{number}" for number in range(replicas))]
         ports = {name: free_port() for name in names}
-        services = {name: _service(name, ports[name], folder, environment) for name in names}
-        processes: dict[str, Process] = {"nats": bus, **services}
+        started = {name: _service(name, ports[name], folder, environment) for name in ports}
+        for process in started.values():
+            process.command[:1] = program
+        processes: dict[str, Process] = {"nats": bus, **started}
         try:
-            for process in services.values():
+            for process in started.values():
                 process.start()
             yield Manta(processes, ports)
         finally:

@@ -31,13 +31,6 @@ PEERS: dict[str, Start] = {"KubeRay": kuberay, "Manta": manta}
 T = TypeVar("T")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def definitions(control_plane: ControlPlane) -> None:
-    """Our CRDs, which KubeRay works under too."""
-    ensure([TOOLS["kuberay"]])
-    crds.install(control_plane)
-
-
 class Bench:
     """A control plane, and a namespace for what is measured next."""
 
@@ -72,6 +65,16 @@ class Bench:
         yield
         for process in (self.plane.scheduler, self.plane.kwok):
             process.resume()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Our CRDs, which KubeRay works under too; and some pods, for whoever comes first would wait for a cold server."""
+    ensure([TOOLS["kuberay"]])
+    crds.install(control_plane)
+    bench = Bench(control_plane, tmp_path_factory.mktemp("warm"))
+    with bench.apart():
+        bench.run(lambda api: took(api.create_raw(WORKERS), api.until_running(WORKERS)))
 
 
 @pytest.fixture
@@ -137,7 +140,8 @@ def test_a_bystander_does_not_wait_for_a_large_cluster(bench: Bench) -> None:
         with bench.operated(start):
             created[name], running[name] = bench.run(_bystander)
     print(f"\nseconds until a bystander's {BYSTANDERS} pods are created:", shown(created), "and run:", shown(running))
-    assert created["Manta"] < 1
+    # A head follows its Service, workers follow the head: where a bare pod alone waits for long, so does each of them.
+    assert created["Manta"] < max(1, 1.5 * created["raw"])
     assert running["Manta"] < 1.2 * running["raw"]
 
 

@@ -1,8 +1,9 @@
-"""What a hundred thousand RayJobs that wait for their time cost: memory, and how late they are called."""
+"""What a hundred thousand RayJobs that wait for their time cost: memory, CPU time, and how late they are called."""
 
 import asyncio
 import gc
 import sys
+import time
 import tracemalloc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,7 @@ from manta_janitor.queue import Queue
 
 JOBS_WAITING, BYTES = 100_000, 100 * 1024 * 1024
 BATCH, DUE = 1000, 2000
+IDLE_SECONDS = 3
 OURS = {"app.kubernetes.io/created-by": "kuberay-operator", "job-name": "x"}
 ENDED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NOW = ENDED + timedelta(minutes=1)
@@ -161,6 +163,27 @@ async def test_jobs_that_wait_cost_little_memory(capsys: pytest.CaptureFixture[s
         shown = {name: f"{number / 2**20:.1f} MiB" for name, number in used.items()}
         print(f"\n{JOBS_WAITING} RayJobs that wait: {total / 2**20:.1f} MiB, {shown}", file=sys.stderr)
     assert total <= BYTES
+
+
+async def test_jobs_that_wait_cost_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is due: the worker does not even look."""
+
+    async def work(_: int) -> None:
+        raise AssertionError("nothing is due")
+
+    worker: Worker[int] = Worker(work, lambda: NOW)
+    for number in range(JOBS_WAITING):
+        worker.recheck(number, NOW + timedelta(seconds=86400 + number))
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(worker.run())
+        await asyncio.sleep(0.1)  # until it has begun
+        before = time.process_time()
+        await asyncio.sleep(IDLE_SECONDS)
+        used = time.process_time() - before
+        running.cancel()
+    with capsys.disabled():
+        print(f"\n{JOBS_WAITING} that wait: {used * 1000:.1f} ms of CPU in {IDLE_SECONDS} s", file=sys.stderr)
+    assert used <= 0.01 * IDLE_SECONDS
 
 
 async def test_jobs_are_called_in_time(capsys: pytest.CaptureFixture[str]) -> None:

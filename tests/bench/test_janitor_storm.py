@@ -1,72 +1,58 @@
-"""Thousands of RayJobs that fall due in the same second, beside bare deletes of the same objects in the same run."""
+"""Thousands of RayJobs that fall due in the same second, between two rounds of bare deletes of the same objects.
+
+All three are watched alike, by the watcher, the janitor, the garbage collector and this bench, and pay for that alike.
+Before the storm some fall due one after another, to see how late they go when nothing is in their way.
+"""
 
 import asyncio
 import contextlib
 import functools
 import os
 import pathlib
-import statistics
+import sys
 import time
-import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 import msgspec
 import pytest
 import uvloop
-from prometheus_client.parser import text_string_to_metric_families
 
-from manta_common.api.meta import ObjectMeta
-from manta_common.errors import AlreadyExists
-from manta_common.keys import Key
-from manta_common.kinds import CONFIGMAP, RAYJOB
+from manta_common.kinds import RAYJOB
 from manta_common.kube.client import Client, connect
-from manta_common.kube.protocol import MergePatch, Scope
+from manta_common.kube.protocol import Scope
 from manta_common.kube.settings import KubeSettings
-from manta_janitor.decide import announcement
-from manta_janitor.observed import CONDITION
-from manta_janitor.policies.endings import Deletion
-from tests.examples import manifests
+from manta_janitor.jobs import AHEAD
+from tests.bench.storm_jobs import IN_FLIGHT, Ended, before_their_time, bystander, gone, made, percentile
+from tests.bench.storm_raw import Order, Target
+from tests.bench.storm_world import Measured, Round, World, counted, ended_seconds, is_ready, is_waiting
 from tests.integration.clusters import MANTA
 from tests.parts import crds
 from tests.parts.control_plane import ControlPlane
 from tests.parts.nats import Nats
 from tests.parts.ports import free_port
-from tests.parts.process import Process
+from tests.parts.process import Process, wait_until
 
-JOBS = int(os.environ.get("BENCH_JOBS", "5000"))
-RAW = max(100, JOBS // 5)
-IN_FLIGHT = 32  # deletions at once, the janitor's default too
-TTL_SECONDS = 3600
-READ = ("get", "rayjob")
-PAUSE_SECONDS = 0.05  # between two calls of the bystander
-T = TypeVar("T")
+JOBS = int(os.environ.get("BENCH_JOBS", "5000"))  # that fall due in the same second
+RAW = JOBS * 3 // 10  # in each of both rounds
+LATER, LATER_SECONDS = JOBS // 50, 3  # so many more in each of the seconds after, while those before are still there
+CALM, CALM_SECONDS = 100, 10  # so many before, in so many seconds
+PAUSE_SECONDS = 2  # between those and the storm
+LIMIT_SECONDS = 300
 pytestmark = pytest.mark.timeout(900)
 
 
-class Named(msgspec.Struct, frozen=True):
-    """An object's metadata."""
-
-    metadata: ObjectMeta
-
-
 @pytest.fixture
-def namespace(control_plane: ControlPlane) -> Iterator[str]:
+def world(control_plane: ControlPlane, own_nats: Nats, tmp_path: pathlib.Path) -> Iterator[World]:
+    """A watcher and a janitor, each in a process of its own."""
     crds.install(control_plane)
-    with control_plane.fresh_namespace("storm") as name:
-        yield name
-
-
-@pytest.fixture
-def services(control_plane: ControlPlane, namespace: str, own_nats: Nats, tmp_path: pathlib.Path) -> Iterator[int]:
-    """A watcher and a janitor, each in a process of its own; the port of the latter."""
-    environment = {
-        "MANTA_KUBECONFIG": str(control_plane.kubeconfig),
-        "MANTA_NATS_URLS": own_nats.url,
-        "MANTA_WATCH_NAMESPACES": namespace,
-    }
-    with contextlib.ExitStack() as stack:
+    with control_plane.fresh_namespace("storm") as namespace, contextlib.ExitStack() as stack:
+        environment = {
+            "MANTA_KUBECONFIG": str(control_plane.kubeconfig),
+            "MANTA_NATS_URLS": own_nats.url,
+            "MANTA_WATCH_NAMESPACES": namespace,
+        }
+        services = dict[str, Process]()
         for name in ("watcher", "janitor"):
             port = free_port()
             variables = environment | {"MANTA_HTTP_ADDRESS": f"127.0.0.1:{port}"}
@@ -74,165 +60,118 @@ def services(control_plane: ControlPlane, namespace: str, own_nats: Nats, tmp_pa
             process.start()
             stack.callback(process.kill)
             process.wait_until("it is ready", functools.partial(is_ready, port), limit_seconds=60)
-        yield port
+            services[name] = process
+        yield World(plane=control_plane, namespace=namespace, folder=tmp_path, services=services, port=port)
 
 
-def is_ready(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
-            return True
-    except OSError:
-        return False
-
-
-def reads(port: int) -> int:
-    """How often a service has read an object from the API server."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        families = list(text_string_to_metric_families(answer.read().decode()))
-    samples = [sample for family in families for sample in family.samples if sample.name == "manta_api_calls_total"]
-    return int(sum(sample.value for sample in samples if (sample.labels["verb"], sample.labels["kind"]) == READ))
-
-
-def test_thousands_that_fall_due_at_once(control_plane: ControlPlane, services: int, namespace: str) -> None:
+def test_thousands_that_fall_due_at_once(world: World) -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        raw, storm = runner.run(measured(str(control_plane.kubeconfig), namespace))
-    share = storm.rate / raw.rate
-    print(f"\nbare deletes: {raw.rate:.0f}/s of {RAW}; the janitor's: {storm.rate:.0f}/s of {JOBS}, {share:.0%}")
-    print(f"the first went {storm.first_late_seconds:.2f} s after its time, {reads(services)} were read before")
-    print(f"others' calls: {raw.bystander * 1000:.0f} ms beside bare deletes, {storm.bystander * 1000:.0f} ms (p99)")
-    assert reads(services) <= JOBS / 10  # those whose deletion came before the server's clock was known well enough
-    assert share >= 0.8
-    assert storm.bystander <= 2 * raw.bystander + 0.05
+        found = runner.run(measured(world))
+    before, storm, after = found.before, found.storm, found.after
+    calm, late = found.late(found.calm), found.late(storm)
+    overtaken = before_their_time([found.due[went.name] for went in storm.went])
+    read = counted(world.port, "manta_api_calls_total", verb="get", kind="rayjob")
+    print(f"\n{before.told('bare before')}\n{storm.told('janitor')}\n{after.told('bare after')}")
+    print(f"the janitor's rate is {storm.rate / found.bare:.0%} of that of bare deletes; {read:.0f} jobs were read")
+    print(f"late in calm: half {percentile(calm, 50):.2f} s, p99 {percentile(calm, 99):.2f} s")
+    print(
+        f"in the storm: the first {late[0]:.2f} s, half {percentile(late, 50):.2f} s, p99 {percentile(late, 99):.2f} s"
+    )
+    print(f"at most {overtaken} that were due before were still there when one went")
+    assert min([*calm, *late]) >= -1  # the server's clock is known to a second here
+    assert percentile(calm, 99) <= 1
+    assert read <= CALM + JOBS / 50
+    assert overtaken <= 2 * AHEAD * IN_FLIGHT
+    assert percentile(storm.waits, 99) <= 2 * percentile([*before.waits, *after.waits], 99) + 0.05
+    assert storm.rate >= 0.8 * found.bare
 
 
-class Measured(msgspec.Struct, frozen=True):
-    """How fast objects went, and how long somebody else's calls took meanwhile (p99)."""
-
-    rate: float
-    bystander: float
-    first_late_seconds: float = 0.0
-
-
-async def measured(kubeconfig: str, namespace: str) -> tuple[Measured, Measured]:
-    settings = KubeSettings(service="bench")
-    async with connect(settings, kubeconfig=kubeconfig) as kube, connect(settings, kubeconfig=kubeconfig) as other:
+async def measured(world: World) -> Measured:
+    """Bare deletes, deletions in calm, the storm, and bare deletes."""
+    kubeconfig, settings = str(world.plane.kubeconfig), KubeSettings(service="bench")
+    async with (
+        asyncio.timeout(3 * LIMIT_SECONDS),
+        connect(settings, kubeconfig=kubeconfig) as kube,
+        connect(settings, kubeconfig=kubeconfig) as other,
+    ):
         await kube.server_version()
-        started = time.monotonic()
-        never = kube.now() + timedelta(days=1)
-        raw = await made(kube, namespace, [f"raw-{number:05}" for number in range(RAW)], never)
-        seconds = 1.5 * (time.monotonic() - started) * JOBS / RAW + 5  # until all are made
-        bare = await deleted_bare(kube, other, namespace, raw)
-        due_at = (kube.now() + timedelta(seconds=seconds)).replace(microsecond=0)
-        await made(kube, namespace, [f"due-{number:05}" for number in range(JOBS)], due_at)
-        assert kube.now() < due_at - timedelta(seconds=2), "the machine is too slow for this bench"
-        return bare, await deleted_when_due(kube, other, namespace, due_at)
+        began_at = kube.now()
+        never = (began_at + timedelta(days=1)).replace(microsecond=0)
+        bare = await made(kube, world.namespace, [Ended(f"bare-{number:05}", never) for number in range(2 * RAW)])
+        calm_at, due_at = times(began_at, kube.now())
+        calm, due = calm_jobs(calm_at), due_jobs(due_at)
+        await made(kube, world.namespace, [*calm, *due])
+        assert kube.now() < calm_at, "the machine is too slow for this bench"
+        waiting = functools.partial(is_waiting, world.port, len(bare) + len(calm) + len(due))
+        await asyncio.to_thread(wait_until, "the janitor waits", waiting, limit_seconds=LIMIT_SECONDS)
+        before = await deleted_bare(world, kube, other, bare[:RAW])
+        assert kube.now() < calm_at, "the machine is too slow for this bench"
+        quiet = await deleted_when_due(world, kube, other, calm)
+        assert kube.now() < due_at, "the machine is too slow for this bench"
+        storm = await deleted_when_due(world, kube, other, due)
+        zero = time.monotonic() - kube.now().timestamp()
+        after = await deleted_bare(world, kube, other, bare[RAW:])
+    moments = {job.name: zero + job.due_at.timestamp() for job in (*calm, *due)}
+    return Measured(before=before, calm=quiet, storm=storm, after=after, due=moments)
 
 
-async def made(kube: Client, namespace: str, names: Sequence[str], due_at: datetime) -> list[ObjectMeta]:
-    """RayJobs that have ended and are deleted at a time, as they have announced."""
-    rule = {"policy": "DeleteSelf", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": TTL_SECONDS}}
-    ended_at = due_at - timedelta(seconds=TTL_SECONDS)
-    said = announcement(Deletion(due_at.replace(microsecond=0), "DeleteSelf", "deletionRules[0]"))
-    condition: dict[str, object] = {"type": CONDITION, "status": said.status, "reason": said.reason}
-    condition |= {"message": said.message, "observedGeneration": 1}
-    stamp = f"{ended_at:%Y-%m-%dT%H:%M:%SZ}"
-    status: dict[str, object] = {"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete", "endTime": stamp}
-    status["conditions"] = [condition | {"lastTransitionTime": stamp}]
-
-    async def make(name: str) -> ObjectMeta:
-        body = manifests.job({"deletionStrategy": {"deletionRules": [rule]}}, name=name)
-        await kube.create(RAYJOB, namespace, body, Named)
-        key, patch = Key(namespace, name), MergePatch({"status": status})
-        return (await kube.patch(RAYJOB, key, patch, Named, subresource="status")).metadata
-
-    return await bounded([functools.partial(make, name) for name in names])
+def times(began_at: datetime, now: datetime) -> tuple[datetime, datetime]:
+    """When calm and storm begin: after their jobs are made, as others were since a time, and after the first round."""
+    seconds = (now - began_at).total_seconds() * 1.5 * JOBS / (2 * RAW) + RAW / 50 + 5
+    calm_at = (now + timedelta(seconds=seconds)).replace(microsecond=0)
+    return calm_at, calm_at + timedelta(seconds=CALM_SECONDS + PAUSE_SECONDS)
 
 
-async def deleted_bare(kube: Client, other: Client, namespace: str, raw: Sequence[ObjectMeta]) -> Measured:
+def calm_jobs(first_at: datetime) -> list[Ended]:
+    """Some in each second."""
+    due = [first_at + timedelta(seconds=number * CALM_SECONDS // CALM) for number in range(CALM)]
+    return [Ended(f"calm-{number:05}", due_at) for number, due_at in enumerate(due)]
+
+
+def due_jobs(due_at: datetime) -> list[Ended]:
+    """Most at one time, some in each of the seconds after; those are made among the others."""
+    jobs = [Ended(f"due-{number:05}", due_at) for number in range(JOBS)]
+    for number in range(LATER * LATER_SECONDS):
+        job = Ended(f"later-{number:05}", due_at + timedelta(seconds=1 + number % LATER_SECONDS))
+        jobs.insert(number * len(jobs) // (LATER * LATER_SECONDS), job)
+    return jobs
+
+
+async def deleted_bare(world: World, kube: Client, other: Client, targets: Sequence[Target]) -> Round:
     """Delete objects with nothing else to do."""
-    deletions = [functools.partial(kube.delete, RAYJOB, Key(namespace, meta.name), uid=meta.uid) for meta in raw]
-    since = await version_of(kube, namespace, len(raw))
-    async with bystander(other, namespace) as waits, asyncio.TaskGroup() as group:
-        seen = group.create_task(gone(other, namespace, len(raw), since=since))
-        await bounded(deletions)
-    return measured_by(seen.result(), waits)
+    order = Order(
+        kubeconfig=str(world.plane.kubeconfig), namespace=world.namespace, in_flight=IN_FLIGHT, targets=targets
+    )
+    file = world.folder / "order.json"
+    file.write_bytes(msgspec.json.encode(order))
+    command = [sys.executable, "-m", "tests.bench.storm_raw", str(file)]
+    process = Process("bare", command, world.folder / "bare.log")
+    async with watched(world, kube, other, [target.name for target in targets]) as going:
+        process.start()
+        found = await going
+    before = ended_seconds()
+    assert process.exit_code(within_seconds=30) == 0, process.tail()
+    return msgspec.structs.replace(found, cpu={**found.cpu, "bare": ended_seconds() - before})
 
 
-async def deleted_when_due(kube: Client, other: Client, namespace: str, due_at: datetime) -> Measured:
-    """Watch objects go."""
-    since = await version_of(kube, namespace, JOBS)
-    async with bystander(other, namespace) as waits:
-        due = time.monotonic() + (due_at - kube.now()).total_seconds()
-        seen = await gone(other, namespace, JOBS, since=since)
-    assert seen[0] >= due - 1  # the server's clock is known to a second
-    return measured_by(seen, waits, seen[0] - due)
-
-
-async def version_of(kube: Client, namespace: str, count: int) -> str:
-    """The version of a list that has all objects."""
-    listing = await kube.list_versions(RAYJOB, Scope(namespace=namespace))
-    assert len(listing.items) == count
-    return listing.version
-
-
-async def gone(kube: Client, namespace: str, count: int, *, since: str) -> list[float]:
-    """When each of all objects went, as a watch shows it."""
-    seen, version = list[float](), since
-    while len(seen) < count:
-        async with contextlib.aclosing(
-            kube.watch(RAYJOB, msgspec.Raw, Scope(namespace=namespace), since=version)
-        ) as changes:
-            async for change in changes:
-                version = change.version
-                if change.type == "DELETED":
-                    seen.append(time.monotonic())
-                    if len(seen) == count:
-                        break
-    return seen
-
-
-def measured_by(seen: Sequence[float], waits: Sequence[float], late_seconds: float = 0.0) -> Measured:
-    """The rate from the first to the last; of the bystander's calls, those of that time."""
-    during = waits[-max(1, int((seen[-1] - seen[0]) / PAUSE_SECONDS)) :]
-    return Measured((len(seen) - 1) / (seen[-1] - seen[0]), p99(during), late_seconds)
+async def deleted_when_due(world: World, kube: Client, other: Client, jobs: Sequence[Ended]) -> Round:
+    """See objects go."""
+    async with watched(world, kube, other, [job.name for job in jobs]) as going:
+        return await going
 
 
 @contextlib.asynccontextmanager
-async def bystander(kube: Client, namespace: str) -> AsyncIterator[list[float]]:
-    """Somebody who reads and writes now and then; how long that takes."""
-    waits, number = list[float](), 0
-    key = Key(namespace, "bystander")
+async def watched(
+    world: World, kube: Client, other: Client, names: Sequence[str]
+) -> AsyncIterator["asyncio.Task[Round]"]:
+    """How objects go, as soon as all of them are gone."""
+    since = (await kube.list_versions(RAYJOB, Scope(namespace=world.namespace, fields="metadata.name=none"))).version
 
-    async def go_on() -> None:
-        nonlocal number
-        while True:
-            started = time.monotonic()
-            number += 1
-            await kube.patch(CONFIGMAP, key, MergePatch({"data": {"number": str(number)}}), msgspec.Raw)
-            await kube.get(CONFIGMAP, key, msgspec.Raw)
-            waits.append(time.monotonic() - started)
-            await asyncio.sleep(PAUSE_SECONDS)
+    async def going() -> Round:
+        before = world.cpu()
+        async with bystander(other, world.namespace) as calls:
+            went = await gone(kube, world.namespace, names, since=since)
+        return Round(went=went, calls=calls, cpu={who: now - before[who] for who, now in world.cpu().items()})
 
-    with contextlib.suppress(AlreadyExists):
-        await kube.create(CONFIGMAP, namespace, {"metadata": {"name": key.name}}, msgspec.Raw)
-    task = asyncio.create_task(go_on())
-    try:
-        yield waits
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-
-
-def p99(waits: Sequence[float]) -> float:
-    return statistics.quantiles(waits, n=100)[-1] if len(waits) > 1 else 0.0
-
-
-async def bounded(calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Make calls, so many at a time."""
-    room = asyncio.Semaphore(IN_FLIGHT)
-
-    async def call(one: Callable[[], Awaitable[T]]) -> T:
-        async with room:
-            return await one()
-
-    return await asyncio.gather(*(call(one) for one in calls))
+    async with asyncio.TaskGroup() as group:
+        yield group.create_task(going())

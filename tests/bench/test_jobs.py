@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.bench.cluster_sides import cpu_seconds
+from tests.bench.cluster_sides import cpu_seconds, kuberay_operator
 from tests.bench.job_raw import raw_seconds
 from tests.integration.job_world import CLUSTER, Jobs, JobWorld
 from tests.parts import crds
 from tests.parts.control_plane import ControlPlane
 from tests.parts.ports import free_port
-from tests.parts.process import Process, wait_until
+from tests.parts.process import wait_until
 from tests.parts.stub_dashboard import StubDashboard
 from tests.parts.stub_faults import Hang
 from tests.tools.build import ensure
@@ -39,11 +39,7 @@ class KubeRayWorld(JobWorld):
 
     def __init__(self, plane: ControlPlane, namespace: str, dashboard: str, folder: pathlib.Path) -> None:
         self.plane, self.namespace, self.port = plane, namespace, free_port()
-        flags = ["--enable-leader-election=false", f"--watch-namespace={namespace}"]
-        flags += [f"--metrics-addr=127.0.0.1:{self.port}", f"--health-probe-bind-address=127.0.0.1:{free_port()}"]
-        settings = {"KUBECONFIG": str(plane.kubeconfig), "HTTP_PROXY": dashboard}
-        command = [str(TOOLS["kuberay"].path), *flags]
-        self.process = Process("kuberay", command, folder / "kuberay.log", environment=settings)
+        self.process = kuberay_operator(plane, namespace, folder, port=self.port, proxy=dashboard)
         self.process.start()
 
 
@@ -107,10 +103,16 @@ def operated(start: Start, plane: ControlPlane, folder: pathlib.Path) -> Iterato
             world.reach("first", "Complete")
             yield world, stub
         finally:
-            plane.kubectl("delete", "rayjobs", "--all", "--namespace", namespace, "--timeout=300s")
-            wait_until("its pods are gone", lambda: not world.pods(""), limit_seconds=LIMIT_SECONDS)
+            delete_all(world)
             world.end()
             stub.stop()
+
+
+def delete_all(jobs: Jobs) -> None:
+    """Delete all jobs and clusters, and wait until their pods are gone."""
+    for plural in ("rayjobs", "rayclusters"):
+        jobs.plane.kubectl("delete", plural, "--all", "--namespace", jobs.namespace, "--timeout=300s")
+    wait_until("its pods are gone", lambda: not jobs.pods(""), limit_seconds=LIMIT_SECONDS)
 
 
 def create(world: JobWorld) -> None:
@@ -139,10 +141,7 @@ def floor_seconds(plane: ControlPlane) -> float:
     """How long the same objects take without an operator; all of them are gone before the next."""
     with plane.fresh_namespace("bench-raw") as namespace:
         found = raw_seconds(plane, namespace, JOBS, RUN_SECONDS)
-        jobs = Jobs(plane, namespace)
-        for plural in ("rayjobs", "rayclusters"):
-            plane.kubectl("delete", plural, "--all", "--namespace", namespace, "--timeout=300s")
-        wait_until("its pods are gone", lambda: not jobs.pods(""), limit_seconds=LIMIT_SECONDS)
+        delete_all(Jobs(plane, namespace))
     return found
 
 

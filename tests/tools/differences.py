@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 # `RayJob status.conditions`, `RayCluster status.conditions[type=PodsFailing]` or a field of it behind a dot,
-# `Event Normal Created* RayJob *`
+# `RayJob status.message~. Cause: ` (what such a text goes on with does not count), `Event Normal Created* RayJob *`
 _PLACE = re.compile(r"^([A-Z][A-Za-z]+) (.+)$")
 _CHOSEN = re.compile(r"^(.*)\[([^=\]]+)=([^\]]+)\]$")
 
@@ -55,8 +55,21 @@ def _remove(captured: dict[str, Any], kind: str, path: str) -> None:
         told = captured.get("Event") or []
         captured["Event"] = [line for line in told if not fnmatch.fnmatchcase(line, path)]
         return
+    names, _, tail = path.partition("~")
     for found in (captured.get(kind) or {}).values():
-        _remove_path(found, path.split("."))
+        if tail:
+            _shorten(found, names.split("."), tail)
+        else:
+            _remove_path(found, names.split("."))
+
+
+def _shorten(value: Any, path: list[str], tail: str) -> None:
+    """Cut a text where the tail begins."""
+    *outer, name = path
+    for part in outer:
+        value = value.get(part) or {}
+    if name in value:
+        value[name] = str(value[name]).partition(tail)[0]
 
 
 def _remove_path(value: Any, path: list[str]) -> None:

@@ -3,10 +3,12 @@
 import contextlib
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 if __package__ in (None, ""):  # started as a script, before anything is installed
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
@@ -15,7 +17,8 @@ from tests.tools import engine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ".venv/bin/python"
-LEVELS = ("unit", "model", "contract", "integration", "e2e")
+# Two lanes at once: tests that only compute, and tests that mostly wait for real parts.
+LANES = ("unit", "model"), ("contract", "integration", "e2e", "chaos")
 
 
 class StageFailed(Exception):
@@ -52,8 +55,7 @@ def _run_all(seconds: dict[str, float], stack: contextlib.ExitStack) -> None:
     with _timed("check", seconds):
         _stage("check", ["make", "--no-print-directory", "lint", "types"], environment, alone="make check")
     with _timed("tests", seconds):
-        folders = [f"tests/{level}" for level in LEVELS if any((ROOT / "tests" / level).rglob("test_*.py"))]
-        _stage("tests", [PYTHON, "-m", "pytest", *folders], environment, alone="make test")
+        _tests(environment)
 
 
 def _engine(stack: contextlib.ExitStack) -> dict[str, str]:
@@ -67,6 +69,27 @@ def _engine(stack: contextlib.ExitStack) -> dict[str, str]:
         return {}
     stack.callback(engine.stop)
     return started
+
+
+def _tests(environment: dict[str, str]) -> None:
+    """Both lanes; what the computing one prints comes at its end, after the other's."""
+    computing, real = ([PYTHON, "-m", "pytest", *_folders(levels)] for levels in LANES)
+    print("make test: tests", flush=True)
+    with tempfile.TemporaryFile() as printed:
+        beside = subprocess.Popen(computing, cwd=ROOT, env=environment, stdout=printed, stderr=subprocess.STDOUT)
+        try:
+            real_code = subprocess.run(real, cwd=ROOT, env=environment, check=False).returncode
+        finally:  # a Ctrl-C has reached it too
+            computing_code = beside.wait()
+            printed.seek(0)
+            sys.stdout.write(printed.read().decode(errors="replace"))
+    failed = [shlex.join(lane) for lane, code in ((real, real_code), (computing, computing_code)) if code]
+    if failed:
+        raise StageFailed(f"tests failed; run them alone with `{'` and `'.join(failed)}`")
+
+
+def _folders(levels: Iterable[str]) -> list[str]:
+    return [f"tests/{level}" for level in levels if any((ROOT / "tests" / level).rglob("test_*.py"))]
 
 
 def _stage(name: str, command: list[str], environment: dict[str, str], *, alone: str) -> None:
