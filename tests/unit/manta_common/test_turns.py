@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from manta_common.turns import COURTESY, LEAST, Turns
+from manta_common.turns import COURTESY, LEAST, TURN, Turns
 from tests.unit.manta_common.virtual import run
 
 
@@ -63,7 +63,34 @@ def test_free_places_go_round_between_keys() -> None:
         await make(turns, server, *"aaabbbcc")
         return server.answered
 
-    assert "".join(run(main())) == "abcabcab"  # the first of each goes at once
+    assert "".join(run(main())) == "abcabcab"
+
+
+def test_many_small_keys_are_done_one_after_the_other() -> None:
+    async def one(turns: Turns[str], server: Server, key: str) -> None:
+        for _ in range(5):
+            await make(turns, server, key)
+
+    async def main() -> list[str]:
+        turns, server = Turns[str](least=4, most=4), Server(at_once=4)
+        await asyncio.gather(*(one(turns, server, f"key-{number}") for number in range(100)))
+        return server.answered
+
+    answered = run(main())
+    ends = {key: place for place, key in enumerate(answered)}  # the last call of each
+    assert ends["key-0"] < len(answered) / 10
+    assert ends["key-50"] < 0.6 * len(answered)
+
+
+def test_a_key_that_was_done_with_its_turn_goes_behind_those_that_wait() -> None:
+    async def main() -> list[str]:
+        turns, server = Turns[str](least=1, most=1), Server(at_once=1)
+        await make(turns, server, *["large"] * 3 * TURN, *["new"] * 2)
+        return server.answered
+
+    answered = run(main())
+    assert answered.index("new") <= TURN
+    assert answered[-TURN:] == ["large"] * TURN
 
 
 @pytest.mark.parametrize(

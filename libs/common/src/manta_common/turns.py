@@ -9,14 +9,19 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 LEAST, MOST = 16, 64
 COURTESY = 4  # places beside those for all, for keys that have nothing under way
+TURN = 8  # calls that a key may make before it goes behind the others: what needs few is done with them in one turn
 FORGETTING = 1.001  # in each round: a server that has become slower for good is known as such after some time
 IDLE, BUSY = 0.25, 0.75  # the share of our calls that wait in the server, below and above which their number changes
 
 
+Queues = dict[K, deque[asyncio.Future[None]]]
+
+
 class Turns(Generic[K]):
-    """Calls of many keys. Each free place goes to the next key in turn, so that a thousand calls of one key hold up
-    those of another as little as can be; however many keys there are, they have no more places together. A few more
-    are for keys that have nothing under way: what takes one call after the other would wait before each of them.
+    """Calls of many keys. Each key has a turn of a few calls, then comes the next, so that a thousand calls of one key
+    hold up those of another as little as can be, and many small keys are done one after the other instead of all at
+    the end. However many keys there are, they have no more places together. A few more are for keys that have nothing
+    under way: what takes one call after the other would wait before each of them.
 
     The number of places follows the server: as long as calls take no longer than they did at best, there may be more
     at once; when most of a call is waiting for others of ours, more at once would help nobody, and fewer let everybody
@@ -25,7 +30,9 @@ class Turns(Generic[K]):
 
     def __init__(self, *, least: int = LEAST, most: int = MOST) -> None:
         self._least, self._most = min(least, most), most
-        self._waiting: dict[K, deque[asyncio.Future[None]]] = {}  # in the order of their turns
+        self._waiting: Queues[K] = {}  # keys whose turn is to come, in the order of their turns
+        self._going_on: Queues[K] = {}  # keys in the midst of their turn
+        self._spent: Counter[K] = Counter()  # calls of the turn that a key is in
         self._taken = 0  # places
         self._under_way: Counter[K] = Counter()
         self._best: dict[str, float] = {}  # seconds, by what is called
@@ -50,12 +57,15 @@ class Turns(Generic[K]):
         return made
 
     async def _enter(self, key: K) -> None:
-        is_new = key not in self._under_way and key not in self._waiting
-        if self._taken < self._places + (COURTESY if is_new else 0) and (is_new or not self._waiting):
+        is_new = key not in self._under_way and key not in self._waiting and key not in self._going_on
+        is_anyone_waiting = bool(self._waiting or self._going_on)
+        if self._taken < self._places + (COURTESY if is_new else 0) and (is_new or not is_anyone_waiting):
+            if not is_anyone_waiting:
+                self._spent.clear()  # turns are for times in which somebody waits
             self._begin(key)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(key, deque()).append(turn)
+        self._line_of(key).setdefault(key, deque()).append(turn)
         try:
             await turn
         except asyncio.CancelledError:
@@ -65,36 +75,45 @@ class Turns(Generic[K]):
                 self._leave(key)
             raise
 
+    def _line_of(self, key: K) -> Queues[K]:
+        """Where a key waits for its next call."""
+        if key in self._waiting:
+            return self._waiting
+        return self._going_on if self._spent[key] else self._waiting
+
     def _give_up(self, key: K, turn: asyncio.Future[None]) -> None:
         """Forget a call that nobody wants any more, unless its turn has come and gone meanwhile."""
-        turns = self._waiting.get(key, deque())
-        if turn in turns:
-            turns.remove(turn)
-        if not turns:
-            self._waiting.pop(key, None)
+        for line in (self._going_on, self._waiting):
+            turns = line.get(key, deque())
+            if turn in turns:
+                turns.remove(turn)
+            if not turns:
+                line.pop(key, None)
 
     def _begin(self, key: K) -> None:
         self._taken += 1
         self._under_way[key] += 1
+        self._spent[key] = (self._spent[key] + 1) % TURN
 
     def _leave(self, key: K) -> None:
         self._taken -= 1
         self._under_way[key] -= 1
         if not self._under_way[key]:
             del self._under_way[key]
-        while self._waiting and self._taken < self._places:
+        while (self._going_on or self._waiting) and self._taken < self._places:
             self._admit()
 
     def _admit(self) -> None:
-        """Let the next key in turn make its next call."""
-        key = next(iter(self._waiting))
-        turns = self._waiting.pop(key)
+        """Let the next key make its next call: first those that are in their turn, then whoever comes next."""
+        line = self._going_on or self._waiting
+        key = next(iter(line))
+        turns = line.pop(key)
         turn = turns.popleft()
-        if turns:
-            self._waiting[key] = turns  # behind the others
         if not turn.cancelled():
             self._begin(key)
             turn.set_result(None)
+        if turns:
+            (self._going_on if self._spent[key] else self._waiting)[key] = turns  # behind the others there
 
     def _learn(self, what: str, seconds: float) -> None:
         """Judge by a round of calls, that is, as many as may be under way, whether there is room for more."""
@@ -106,7 +125,7 @@ class Turns(Generic[K]):
         waiting = 1 - self._heard / self._slowness
         if waiting > BUSY:
             self._places = max(self._least, 3 * self._places // 4)
-        elif waiting < IDLE and self._waiting:
+        elif waiting < IDLE and (self._waiting or self._going_on):
             self._places = min(self._most, 2 * self._places)
         self._best = {known: least * FORGETTING for known, least in self._best.items()}
         self._heard, self._slowness = 0, 0.0
