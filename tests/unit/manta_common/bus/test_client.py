@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from manta_common.bus.client import Client, Delivery
+from manta_common.bus.client import FLOOD_BYTES, Client, Delivery
 
-FOR_US, FOR_OTHERS, NOBODYS = 7, 8, 9
+FOR_US, FOR_OTHERS, NOBODYS, CALM = 7, 8, 9, 10
 HEADERS = b"NATS/1.0\r\nManta-Seen: 12\r\nWord:of two\r\n\r\n"
 STATUS = b"NATS/1.0 408 Request Timeout\r\nNats-Pending-Messages: 3\r\n\r\n"
 BODIES = [b"", b"one", b"MSG a 7 3\r\n", b"\r\n\r\n", bytes(range(256)) * 3]
@@ -44,7 +44,9 @@ class Reader(Client):
         self.got: list[Delivery] = []
         self.left: list[int] = []
         self.lines: list[str] = []
-        self._receivers[FOR_US] = self.got.append
+        self._receivers[FOR_US] = self._receivers[CALM] = self.got.append
+        self._calm.add(CALM)
+        self.rests = 0
         self._subs = _Subscriptions(self.left)
 
     async def _process_ping(self) -> None:
@@ -52,6 +54,9 @@ class Reader(Client):
 
     async def _process_pong(self) -> None:
         self.lines.append("PONG")
+
+    async def rest(self) -> None:
+        self.rests += 1
 
     async def take(self, *chunks: bytes) -> None:
         """Read pieces of a stream."""
@@ -107,3 +112,20 @@ def test_a_stream_cut_anywhere() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
 def test_a_stream_in_small_pieces(size: int) -> None:
     check(read(*(STREAM[at : at + size] for at in range(0, len(STREAM), size))))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "rests"),
+    [
+        pytest.param([message(CALM, b"one")], 1, id="after a message"),
+        pytest.param([message(CALM, b"one") + message(FOR_US, b"an answer")], 1, id="after a message and an answer"),
+        pytest.param([message(CALM, b"one"), message(CALM, b"two")], 2, id="after each of two that came apart"),
+        pytest.param([message(CALM, b"one") * 20], 1, id="once after many that came together"),
+        pytest.param([message(FOR_US, b"an answer")], 0, id="not after an answer that somebody waits for"),
+        pytest.param([message(CALM, b"x" * FLOOD_BYTES)], 0, id="not when there is much to read"),
+        pytest.param([message(CALM, b"one")[:-1]], 0, id="not before a message is whole"),
+        pytest.param([message(CALM, b"one") + b"PING\r\n"], 0, id="not when the server asks for something"),
+    ],
+)
+def test_what_is_told_word_by_word_is_read_together(chunks: list[bytes], rests: int) -> None:
+    assert read(*chunks).rests == rests

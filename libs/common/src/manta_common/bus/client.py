@@ -1,16 +1,23 @@
 """The client library's connection, with a short way for what Manta reads much of: no queue and no task a message."""
 
+import asyncio
 import logging
 from collections.abc import Callable
+from typing import cast
 
 import msgspec
 import nats.aio.client
 import nats.protocol.parser
 from nats.aio.subscription import Subscription
+from nats.aio.transport import TcpTransport
 from nats.protocol.parser import AWAITING_CONTROL_LINE
 
 STATUS, DESCRIPTION = "Status", "Description"
 LINE_END = b"\r\n"
+# What is told one word at a time is read together, at most so often: a process that is woken for each word finds
+# nothing of its own in the processor's caches, and takes several times as long for it.
+PAUSE_SECONDS = 0.02
+FLOOD_BYTES = 16 * 1024  # then there is more to read, and no pause
 WITH_HEADERS, WITHOUT = b"HMSG ", b"MSG "
 
 log = logging.getLogger(__name__)
@@ -52,18 +59,38 @@ class Client(nats.aio.client.Client):
     def __init__(self) -> None:
         super().__init__()
         self._receivers: dict[int, Receiver] = {}
-        self._ps = Parser(self, self._receivers)
+        self._calm: set[int] = set()  # subscriptions of receivers that a short wait does not hurt
+        self._ps = Parser(self, self._receivers, self._calm)
 
-    async def listen(self, subject: str, receiver: Receiver) -> Subscription:
-        """Have every message of a subject handed to a function, which must not fail nor take long."""
+    async def listen(self, subject: str, receiver: Receiver, *, calm: bool = False) -> Subscription:
+        """Have every message of a subject handed to a function, which must not fail nor take long.
+
+        After messages of a `calm` one nothing is read for a moment, so that others may come together.
+        """
         subscription = await self.subscribe(subject)
         self._receivers[subscription._id] = receiver
+        if calm:
+            self._calm.add(subscription._id)
         return subscription
 
     async def leave(self, subscription: Subscription) -> None:
         """Listen no more."""
         self._receivers.pop(subscription._id, None)
+        self._calm.discard(subscription._id)
         await subscription.unsubscribe()
+
+    async def rest(self) -> None:
+        """Read nothing for a moment; what comes waits where it wakes nobody."""
+        writer = self._transport._io_writer if isinstance(self._transport, TcpTransport) else None
+        if writer is None or writer.transport.is_closing():
+            return
+        incoming = cast("asyncio.ReadTransport", writer.transport)  # a connection reads and writes
+        incoming.pause_reading()
+        try:
+            await asyncio.sleep(PAUSE_SECONDS)
+        finally:
+            if not incoming.is_closing():
+                incoming.resume_reading()
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         """A message that the library has read: one that was cut in two behind something else."""
@@ -80,20 +107,24 @@ class Client(nats.aio.client.Client):
 class Parser(nats.protocol.parser.Parser):
     """Reads the messages of receivers itself, and leaves all other lines to the library."""
 
-    def __init__(self, client: Client, receivers: dict[int, Receiver]) -> None:
+    def __init__(self, client: Client, receivers: dict[int, Receiver], calm: set[int]) -> None:
         super().__init__(client)
-        self._receivers = receivers
+        self._client, self._receivers, self._calm = client, receivers, calm
+        self._is_calm = False  # whether a message of a calm receiver was among the last
 
     async def parse(self, data: bytes = b"") -> None:
         """Take what has come from the server."""
         if self.state != AWAITING_CONTROL_LINE:
             await super().parse(data)
             return
+        self._is_calm = False
         self.buf.extend(data)
         at, waits = self._delivered()
         del self.buf[:at]
         if self.buf and not waits:
             await super().parse()
+        elif self._is_calm and not self.buf and len(data) < FLOOD_BYTES:
+            await self._client.rest()
 
     def _delivered(self) -> tuple[int, bool]:
         """How far the buffer holds whole messages of receivers, and whether one follows that is not whole yet."""
@@ -111,6 +142,7 @@ class Parser(nats.protocol.parser.Parser):
             if len(buffer) < stop + len(LINE_END):
                 return at, True
             receiver(Delivery(line.subject, line.reply, bytes(buffer[body:stop]), bytes(buffer[start:body])))
+            self._is_calm = self._is_calm or line.sid in self._calm
             at = stop + len(LINE_END)
         return at, False
 

@@ -63,7 +63,7 @@ class Reading:
         """Make the consumer and ask for its first messages."""
         self._forget_life = self._life.on_loss(self._wake)
         with translated(f"reading {self._stream}"):
-            self._subscription = await self._life.client.listen(self._inbox, self._receive)
+            self._subscription = await self._life.client.listen(self._inbox, self._receive, calm=True)
         made = await call(self._life, f"CONSUMER.CREATE.{self._stream}", self._wanted(), type_=Consumer)
         self._consumer, self._exhausted = made.name, made.num_pending == 0
         self._target = (await stream_state(self._life, self._stream)).last
