@@ -25,5 +25,5 @@ def test_lanes_that_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_failing_lane_is_named_with_the_command_that_runs_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "PYTHON", "/bin/false")
-    with pytest.raises(stages.StageFailed, match=r"pytest tests/contract .*` and `.* tests/unit tests/model`"):
+    with pytest.raises(stages.StageFailed, match=r"pytest tests/integration .*` and `.* tests/unit tests/model .*`"):
         stages._tests({})
