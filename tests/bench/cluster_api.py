@@ -52,12 +52,12 @@ class Api:
     """One namespace, by one client."""
 
     def __init__(self, kube: Client, namespace: str) -> None:
-        self._kube, self.namespace = kube, namespace
+        self.kube, self.namespace = kube, namespace
 
     async def create(self, name: str, *, workers: int) -> None:
         """Create a RayCluster."""
         spec = manifests.worker(replicas=workers, maxReplicas=max(1, workers))
-        await self._kube.create(RAYCLUSTER, self.namespace, manifests.cluster(spec, name=name), msgspec.Raw)
+        await self.kube.create(RAYCLUSTER, self.namespace, manifests.cluster(spec, name=name), msgspec.Raw)
 
     async def create_many(self, names: Iterable[str], *, workers: int) -> None:
         """Create RayClusters, so many in flight."""
@@ -65,15 +65,15 @@ class Api:
 
     async def make_many(self, kind: Kind, bodies: Iterable[Mapping[str, Any]]) -> None:
         """Create objects, so many in flight."""
-        await _in_flight(self._kube.create(kind, self.namespace, body, msgspec.Raw) for body in bodies)
+        await _in_flight(self.kube.create(kind, self.namespace, body, msgspec.Raw) for body in bodies)
 
     async def patch_many(self, kind: Kind, names: Iterable[str], patch: Patch) -> None:
         """Change objects alike, so many in flight."""
-        await _in_flight(self._kube.patch(kind, Key(self.namespace, name), patch, msgspec.Raw) for name in names)
+        await _in_flight(self.kube.patch(kind, Key(self.namespace, name), patch, msgspec.Raw) for name in names)
 
     async def names(self, kind: Kind) -> list[str]:
         """What there is of a kind."""
-        found = await self._kube.list_versions(kind, Scope(namespace=self.namespace))
+        found = await self.kube.list_versions(kind, Scope(namespace=self.namespace))
         return [one.name for one in found.items]
 
     async def create_raw(self, count: int, *, stem: str = "raw") -> None:
@@ -86,7 +86,7 @@ class Api:
         encoded = [
             msgspec.json.encode(body | {"metadata": body["metadata"] | {"ownerReferences": []}}) for body in bodies
         ]
-        await _in_flight(self._kube.create(POD, self.namespace, body, msgspec.Raw) for body in encoded)
+        await _in_flight(self.kube.create(POD, self.namespace, body, msgspec.Raw) for body in encoded)
 
     async def until_pods(self, count: int, *, cluster: str = "", at_least: bool = False) -> None:
         """Wait until there are so many pods, or more, in all or of one cluster."""
@@ -111,11 +111,11 @@ class Api:
         """Wait until so many objects count; a watch costs the API server less than asking again and again."""
         scope = self._of(cluster)
         while True:
-            listed = await self._kube.list(kind, Seen, scope)
+            listed = await self.kube.list(kind, Seen, scope)
             found = {one.metadata.name for one in listed.items if counts(one)}
             if _is_enough(found, wanted, at_least=at_least):
                 return
-            async with aclosing(self._kube.watch(kind, Seen, scope, since=listed.version)) as changes:
+            async with aclosing(self.kube.watch(kind, Seen, scope, since=listed.version)) as changes:
                 async for change in changes:
                     if change.object:
                         keep = found.add if change.type != "DELETED" and counts(change.object) else found.discard
@@ -125,16 +125,16 @@ class Api:
 
     async def count(self, kind: Kind, cluster: str = "") -> int:
         """How many objects there are."""
-        return len((await self._kube.list_versions(kind, self._of(cluster))).items)
+        return len((await self.kube.list_versions(kind, self._of(cluster))).items)
 
     async def delete_namespace(self) -> None:
         """Delete the namespace and wait until all of it is gone: what follows must not pay for it."""
         key = Key("", self.namespace)
         try:
-            found = await self._kube.get(NAMESPACE, key, Seen)
-            await self._kube.delete(NAMESPACE, key, uid=found.metadata.uid)
+            found = await self.kube.get(NAMESPACE, key, Seen)
+            await self.kube.delete(NAMESPACE, key, uid=found.metadata.uid)
             while True:
-                await self._kube.get(NAMESPACE, key, Seen)
+                await self.kube.get(NAMESPACE, key, Seen)
                 await asyncio.sleep(0.2)
         except NotFound:
             return
