@@ -18,9 +18,6 @@ GAP = timedelta(seconds=10)  # between two writes of one series
 AGAIN = timedelta(seconds=10)
 TRIES = 12
 CAPACITY = 4096
-# After each write we leave the API server alone for so many times as long as it took: what events tell of goes first.
-REST = 2
-CROWD = CAPACITY // 4  # events that wait; more of them are written without a rest, before one is forgotten
 log = logging.getLogger(__name__)
 
 
@@ -69,13 +66,9 @@ class Recorder:
 
     async def _write_due(self, *, everything: bool) -> datetime | None:
         """Write the events whose time has come; when the next one's does."""
-        waiting, time = tuple(self._ledger.waiting()), asyncio.get_running_loop().time
-        for series in waiting:
+        for series in tuple(self._ledger.waiting()):
             if everything or series.due_at <= self._kube.now():
-                began = time()
                 await self._write(series)
-                if not everything and len(waiting) < CROWD:
-                    await asyncio.sleep(REST * (time() - began))
         return min((series.due_at for series in self._ledger.waiting()), default=None)
 
     async def _wait(self, next_at: datetime | None) -> None:
