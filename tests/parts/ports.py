@@ -1,8 +1,11 @@
 """Loopback ports for servers that are killed and come back on the same port."""
 
 import contextlib
+import functools
+import itertools
 import random
 import socket
+from collections.abc import Iterator
 
 # Below what the kernel hands out to clients (32768 and up), so that no connection takes the port of a server that is
 # down; above what Ray gives to its workers, and beside the NodePorts of Kubernetes.
@@ -18,7 +21,7 @@ def free_ports(count: int) -> list[int]:
     """Different ports that nobody listens on."""
     with contextlib.ExitStack() as held:
         ports: list[int] = []
-        for port in random.sample(range(FIRST, LAST + 1), LAST - FIRST + 1):
+        for port in itertools.islice(_order(), LAST - FIRST + 1):
             if len(ports) == count:
                 break
             listener = held.enter_context(socket.socket())
@@ -26,3 +29,9 @@ def free_ports(count: int) -> list[int]:
                 listener.bind(("127.0.0.1", port))
                 ports.append(port)
         return ports
+
+
+@functools.cache
+def _order() -> Iterator[int]:
+    """All ports, over and over: one that was given is not given again soon, though its server may not listen yet."""
+    return itertools.cycle(random.sample(range(FIRST, LAST + 1), LAST - FIRST + 1))
