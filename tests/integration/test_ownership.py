@@ -55,7 +55,7 @@ def test_a_clean_stop_hands_over_before_its_lease_is_over(start: Start, capsys: 
     os.kill(leaving.process.pid, signal.SIGTERM)
     seconds = taken_over(survivor, share, at)
     _tell(capsys, f"hand-over after a clean stop: {1000 * seconds:.0f} ms for {len(share)} partitions")
-    assert leaving.process.exit_code(within_seconds=patient(5)) == 0
+    assert leaving.process.exit_code(within_seconds=5) == 0
     assert seconds < Times().ttl_seconds
     _nobody_acted_on_what_another_had(leaving, survivor)
 
