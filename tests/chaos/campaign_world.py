@@ -79,7 +79,7 @@ class System:
         return "\n".join(f"--- {one.process.name}\n{one.process.tail(12)}" for one in self.replicas)
 
     def _is_quiet(self) -> bool:
-        last = max((write.at for replica in self.replicas for write in list(replica.proxy.writes)), default=0.0)
+        last = max((write.at for replica in self.replicas for write in replica.proxy.writes), default=0.0)
         return time.monotonic() - last > QUIET_SECONDS
 
 

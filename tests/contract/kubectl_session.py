@@ -7,6 +7,7 @@ import subprocess
 import msgspec
 
 from tests.parts.cluster import Cluster
+from tests.parts.patience import patient
 from tests.tools.catalogue import TOOLS
 
 LIMIT_SECONDS = 60
@@ -145,9 +146,9 @@ COMMANDS = (
     Command("label pod lonely tier=back"),
     Command("annotate pod lonely note=kept"),
     Command("patch raycluster small --subresource status --type merge -p", arguments=(STATUS,)),
-    Command("get raycluster small --watch --request-timeout=2s"),
-    Command("wait raycluster/small --for=condition=HeadPodReady --timeout=5s"),
-    Command("wait raycluster/small --for=jsonpath={.status.state}=ready --timeout=5s"),
+    Command("get raycluster small --watch --request-timeout=4s"),
+    Command("wait raycluster/small --for=condition=HeadPodReady --timeout=30s"),
+    Command("wait raycluster/small --for=jsonpath={.status.state}=ready --timeout=30s"),
     Command("explain pod.spec.containers.env"),
     Command("explain raycluster.spec --recursive"),
     Command("explain configmap.data"),
@@ -207,7 +208,7 @@ def run(cluster: Cluster, namespace: str, command: Command) -> str:
         input=command.given or None,
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=patient(LIMIT_SECONDS),
         check=False,
     )
     return plain(f"{done.stdout}{done.stderr}exit code {done.returncode}", namespace)

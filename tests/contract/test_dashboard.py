@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from tests.parts.eventually import eventually
+from tests.parts.patience import patient
 
 FINAL = ("SUCCEEDED", "FAILED", "STOPPED")
 JOB_LIMIT_SECONDS = 60
@@ -64,7 +65,7 @@ class Dashboard:
 async def dashboard(request: pytest.FixtureRequest) -> AsyncIterator[Dashboard]:
     """The stub, then a real Ray."""
     url = request.getfixturevalue(request.param).dashboard_url
-    async with aiohttp.ClientSession(url, timeout=aiohttp.ClientTimeout(total=30)) as session:
+    async with aiohttp.ClientSession(url, timeout=aiohttp.ClientTimeout(total=patient(30))) as session:
         yield Dashboard(session)
 
 

@@ -8,6 +8,7 @@ import pytest
 from manta_embedded.api.settings import ApiSettings
 from tests.parts.cluster import ApiError
 from tests.parts.embedded_api import EmbeddedCluster
+from tests.parts.ports import free_port
 
 MAPS = "api/v1/namespaces/default/configmaps"
 
@@ -17,7 +18,7 @@ def started(folder: pathlib.Path, port: int = 0) -> EmbeddedCluster:
 
 
 def test_everything_is_as_it_was(tmp_path: pathlib.Path) -> None:
-    first = started(tmp_path)
+    first = started(tmp_path, free_port())  # which no connection takes meanwhile
     made = first.request("POST", MAPS, {"metadata": {"name": "one"}, "data": {"a": "1"}})
     account = first.service_account_token("default", "default")
     first.stop()

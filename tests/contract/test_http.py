@@ -13,6 +13,7 @@ import pytest
 
 from tests.parts.cluster import Cluster
 from tests.parts.embedded_api import EmbeddedCluster
+from tests.parts.process import wait_until
 
 JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -172,7 +173,9 @@ def test_what_is_answered_has_the_same_form(pair: tuple[Cluster, Cluster, str], 
 @pytest.mark.parametrize("which", [0, 1], ids=["real", "embedded"])
 def test_a_watch_with_initial_events_tells_where_they_end(pair: tuple[Cluster, Cluster, str], which: int) -> None:
     cluster, space = pair[:2][which], pair[2]
-    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=5"
+    query = (
+        "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=100"
+    )
     selector = "fieldSelector=metadata.name%3Dthere"
     with contextlib.closing(_connection(cluster)) as connection:
         headers = {"Authorization": f"Bearer {cluster.token}"}
@@ -198,12 +201,8 @@ def test_a_token_of_a_service_account_may_do_what_its_role_says(pair: tuple[Clus
     }
     cluster.request("POST", f"{root}/rolebindings", binding)
     token = cluster.service_account_token(space, "reader")
-    deadline_tries = 100  # a real server learns of a binding a moment later
-    for _ in range(deadline_tries):
-        found = ask(cluster, space, Ask("GET", f"{MAPS}/there", token=token))
-        if found.code == 200:
-            break
-    assert found.code == 200
+    look = Ask("GET", f"{MAPS}/there", token=token)  # a real server learns of a binding a moment later
+    wait_until("the binding counts", lambda: ask(cluster, space, look).code == 200, limit_seconds=30)
     refused = ask(cluster, space, Ask("DELETE", f"{MAPS}/there", token=token))
     who = f"system:serviceaccount:{space}:reader"
     assert refused.body["message"] == (

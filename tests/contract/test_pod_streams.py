@@ -12,6 +12,7 @@ from manta_common.keys import Key
 from manta_embedded.api.machine import Command, LogQuery, Terminal
 from manta_embedded.store.objects import Obj
 from tests.parts.embedded_api import EmbeddedCluster
+from tests.parts.patience import patient
 from tests.tools.catalogue import TOOLS
 
 LIMIT_SECONDS = 30
@@ -68,7 +69,7 @@ def kubectl(cluster: EmbeddedCluster, *arguments: str, given: str | None = None)
         input=given,
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=patient(LIMIT_SECONDS),
         check=False,
     )
 
@@ -123,16 +124,16 @@ def forwarded(cluster: EmbeddedCluster, port: int) -> Iterator[str]:
         yield f"http://{line.split()[2]}/"
     finally:
         process.terminate()
-        process.communicate(timeout=LIMIT_SECONDS)
+        process.communicate(timeout=patient(LIMIT_SECONDS))
 
 
 def test_a_port(cluster: EmbeddedCluster) -> None:
     with forwarded(cluster, 80) as url:
         for _ in range(3):  # each a connection of its own
-            with urllib.request.urlopen(url, timeout=LIMIT_SECONDS) as answer:
+            with urllib.request.urlopen(url, timeout=patient(LIMIT_SECONDS)) as answer:
                 assert len(answer.read()) == 200_000
 
 
 def test_a_port_where_nobody_listens(cluster: EmbeddedCluster) -> None:
     with forwarded(cluster, 9) as url, pytest.raises(OSError, match=r"."):
-        urllib.request.urlopen(url, timeout=LIMIT_SECONDS)
+        urllib.request.urlopen(url, timeout=patient(LIMIT_SECONDS))

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from tests.parts.cluster import ApiError, Cluster
 from tests.parts.embedded_api import EmbeddedCluster
+from tests.parts.patience import patient
 
 LIMIT_SECONDS = 30
 SPACE = "api/v1/namespaces/default"
@@ -24,11 +25,11 @@ class Backend:
         self._ready, self._ending, self.port = threading.Event(), asyncio.Event(), 0
         self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), daemon=True)
         self._thread.start()
-        assert self._ready.wait(LIMIT_SECONDS)
+        assert self._ready.wait(patient(LIMIT_SECONDS))
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._ending.set)
-        self._thread.join(LIMIT_SECONDS)
+        self._thread.join(patient(LIMIT_SECONDS))
         self._loop.close()
 
     async def _serve(self) -> None:
@@ -127,7 +128,7 @@ async def test_a_redirect_and_a_websocket_are_passed_on(cluster: EmbeddedCluster
             assert (answer.status, answer.headers["Location"]) == (302, "/elsewhere")
         async with session.ws_connect(f"{url}/tail") as socket:
             await socket.send_str("quiet")
-            assert await socket.receive_str(timeout=LIMIT_SECONDS) == "QUIET"
+            assert await socket.receive_str(timeout=patient(LIMIT_SECONDS)) == "QUIET"
 
 
 @pytest.mark.parametrize(("role", "may"), [("view", False), ("edit", True)])

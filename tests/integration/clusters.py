@@ -97,7 +97,7 @@ class Clusters:
         wait_until(what, holds, limit_seconds=limit_seconds)
 
     def until_ready(self, name: str, workers: int, *, limit_seconds: float = LIMIT_SECONDS) -> None:
-        """Wait until a RayCluster says that it is ready with so many workers, and it has no other pods."""
+        """Wait until a RayCluster says that it is ready with so many workers, and just these pods run."""
         self.until(
             f"{name} is ready with {workers} workers",
             lambda: self._is_ready(name, workers),
@@ -107,7 +107,8 @@ class Clusters:
     def _is_ready(self, name: str, workers: int) -> bool:
         status, pods = self.status(name), self.pods(name)
         counts = (status.get("readyWorkerReplicas", 0), status.get("desiredWorkerReplicas", 0))
-        return status.get("state") == "ready" and counts == (workers, workers) and len(pods) == workers + 1
+        is_whole = len(pods) == workers + 1 and all(_runs(pod) for pod in pods)  # the status may be of before
+        return is_whole and status.get("state") == "ready" and counts == (workers, workers)
 
     def _path(self, plural: str, name: str = "") -> str:
         groups = {
@@ -116,3 +117,7 @@ class Clusters:
             "ingresses": "apis/networking.k8s.io/v1",
         }
         return f"{groups.get(plural, 'api/v1')}/namespaces/{self.namespace}/{plural}" + (f"/{name}" if name else "")
+
+
+def _runs(pod: Json) -> bool:
+    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]

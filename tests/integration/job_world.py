@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.parts.control_plane import ControlPlane
+from tests.parts.patience import patient
 from tests.parts.ports import free_port
 from tests.parts.process import Process, wait_until
 
@@ -70,8 +71,15 @@ class Jobs:
 
     def reach(self, name: str, state: str) -> Json:
         """Wait until a RayJob has come so far; what is said of it then."""
-        self.until(f"{name} is {state}", lambda: self.status(name).get("jobDeploymentStatus") == state)
-        return self.status(name)
+        found: Json = {}
+
+        def is_there() -> bool:
+            nonlocal found
+            found = self.status(name)
+            return found.get("jobDeploymentStatus") == state
+
+        self.until(f"{name} is {state}", is_there)
+        return found
 
     def finish_submitter(self, name: str, phase: str) -> None:
         """Let the submitter's pod of a RayJob end."""
@@ -121,6 +129,6 @@ class JobWorld(Jobs):
 
     def metrics(self) -> str:
         """What the services measure."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=patient(10)) as answer:
             text: str = answer.read().decode()
         return text

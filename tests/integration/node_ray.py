@@ -20,7 +20,7 @@ from tests.parts.ports import free_port
 from tests.parts.process import Process
 
 MANTA = str(pathlib.Path(sys.executable).parent / "manta")
-START_SECONDS = 240.0  # Ray gives up after 30 s of a busy machine, and is started again
+START_SECONDS = 120.0  # Ray gives up after 30 s of a busy machine, and is started again
 RAY_VERSION = "2.60.0"
 HEAD_ROOM = {"limits": {"cpu": "1", "memory": "2Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}}
 WORKER_ROOM = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}}

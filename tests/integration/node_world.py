@@ -27,6 +27,7 @@ from manta_embedded.store.deletion import Deletion
 from manta_embedded.store.kube import EmbeddedKube
 from manta_embedded.store.objects import Obj
 from manta_embedded.store.store import Store
+from tests.parts.patience import patient
 from tests.parts.process import Unavailable
 
 LIMIT_SECONDS = 30.0
@@ -69,7 +70,7 @@ class NodeWorld:
     async def start(self) -> None:
         self._life = asyncio.create_task(self.node.live())
         ready = asyncio.create_task(self.node.ready.wait())
-        await asyncio.wait([ready, self._life], timeout=LIMIT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([ready, self._life], timeout=patient(LIMIT_SECONDS), return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             ready.cancel()
             await self.stop()
@@ -113,16 +114,16 @@ class NodeWorld:
         return [one["reason"] for one in self.store.objects(EVENT) if one["regarding"]["name"] == name]
 
     async def until(self, what: str, holds: Callable[[], object], limit_seconds: float = LIMIT_SECONDS) -> None:
-        """Wait for a condition on the store; it is looked at whenever something has changed."""
+        """Wait for a condition on the store, patiently; it is looked at whenever something has changed."""
         try:
-            async with asyncio.timeout(limit_seconds):
+            async with asyncio.timeout(patient(limit_seconds)):
                 while not holds():
                     self._changed.clear()
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(0.2):
                             await self._changed.wait()
         except TimeoutError:
-            raise Settled(f"not after {limit_seconds:g} s: {what}\n{self.told()}") from None
+            raise Settled(f"not after {patient(limit_seconds):g} s: {what}\n{self.told()}") from None
 
     def told(self) -> str:
         """What is known of all pods, for somebody who looks for a fault."""
@@ -152,34 +153,34 @@ class NodeWorld:
     async def first_words(self, name: str, container: str = "main") -> str:
         """What a pod says first, as soon as it is there: it may run before."""
         async with (
-            asyncio.timeout(LIMIT_SECONDS),
+            asyncio.timeout(patient(LIMIT_SECONDS)),
             contextlib.aclosing(self.node.logs(self.get(name), LogQuery(container=container, follow=True))) as found,
         ):
             return (await anext(found)).decode()
 
     async def run(self, name: str, *argv: str, container: str = "main", stdin: bytes = b"") -> tuple[int, str]:
-        """Run a command in a container; exit code and output."""
+        """Run a command in a container; exit code, and what it said: on stderr, then on stdout."""
         terminal = Recorded(stdin)
         command = Command(container=container, argv=argv, stdin=bool(stdin))
         code = await self.node.run(self.get(name), command, terminal)
-        return code, terminal.said.decode()
+        return code, (terminal.err + terminal.out).decode()
 
 
 class Recorded:
     """A terminal that remembers what it was told."""
 
     def __init__(self, stdin: bytes) -> None:
-        self._stdin, self.said = stdin, b""
+        self._stdin, self.out, self.err = stdin, b"", b""  # nobody knows in which order the two come
 
     async def read(self) -> bytes:
         found, self._stdin = self._stdin, b""
         return found
 
     async def stdout(self, chunk: bytes) -> None:
-        self.said += chunk
+        self.out += chunk
 
     async def stderr(self, chunk: bytes) -> None:
-        self.said += chunk
+        self.err += chunk
 
     async def size(self) -> tuple[int, int]:
         await asyncio.Event().wait()

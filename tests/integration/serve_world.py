@@ -32,7 +32,7 @@ class Greeter:
 app = Greeter.bind()
 """
 ROOM = {"limits": {"cpu": "1", "memory": "3Gi"}, "requests": {"cpu": "1", "memory": "3Gi"}}
-SERVE_SECONDS = 600.0  # Ray and Serve start, on a busy machine more than once
+SERVE_SECONDS = 150.0  # Ray and Serve start, on a busy machine more than once
 DELAY_SECONDS = 8  # longer than any answer takes, on a slow machine too
 GRACE_SECONDS = 5
 

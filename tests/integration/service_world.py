@@ -113,7 +113,7 @@ class ServiceWorld(Services):
 
     def metrics(self) -> str:
         """What the services measure."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=patient(10)) as answer:
             text: str = answer.read().decode()
         return text
 
@@ -140,6 +140,10 @@ class Load:
     def answered(self) -> int:
         """How many requests were answered well."""
         return sum(sum(each.values()) for each in list(self.split.values()))
+
+    def by_newest(self) -> int:
+        """How many requests were answered well by the newest route that was seen."""
+        return sum(self.split[max(self.split)].values()) if self.split else 0
 
     def last(self) -> str:
         """The Service that all requests go to by the newest route that was seen; nothing when it is divided."""

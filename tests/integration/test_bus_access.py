@@ -15,6 +15,7 @@ from manta_common.bus.nats_bus import open_bus
 from manta_common.bus.settings import BusSettings
 from manta_common.errors import Misconfigured, Unreachable
 from tests.parts import nats as nats_part
+from tests.parts.patience import patient
 from tests.parts.ports import free_ports
 from tests.parts.process import accepts
 from tests.parts.server import data_folder, fresh_folder
@@ -237,7 +238,7 @@ async def _make_stream(address: str, config: dict[str, object]) -> None:
 async def _asked(address: str, subject: str, question: dict[str, object]) -> dict[str, dict[str, object]]:
     client = Client()
     await client.connect(f"nats://{address}")
-    answer = await client.request(subject, json.dumps(question).encode(), timeout=5)
+    answer = await client.request(subject, json.dumps(question).encode(), timeout=patient(5))
     await client.close()
     found: dict[str, dict[str, object]] = json.loads(answer.data)
     return found

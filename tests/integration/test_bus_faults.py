@@ -177,7 +177,7 @@ async def test_wiped_data_is_noticed_and_the_stream_is_there_again(own_nats: Nat
                     after = await bus.state()
                 except Retry:
                     return None
-                return after.created_at != before.created_at and after.last < before.last
+                return (after.created_at != before.created_at and after.last < before.last) or None
 
             assert await eventually("the stream is a new one", changed, limit_seconds=LIMIT_SECONDS)
             found = await _until(batches, lambda batch: batch.fresh and batch.caught_up and not batch.messages)
@@ -331,7 +331,7 @@ async def _read_again(reader: Reader, before: int) -> None:
 async def _settled(writer: Writer, reader: Reader, tasks: list[asyncio.Task[None]]) -> None:
     """Stop writing: nothing that was acknowledged may be missing in the reader's view."""
     writer.stopping.set()
-    await asyncio.wait_for(tasks[0], LIMIT_SECONDS)
+    await asyncio.wait_for(tasks[0], patient(LIMIT_SECONDS))
 
     async def same() -> bool | None:
         assert not tasks[1].done(), tasks[1].exception()
@@ -402,6 +402,6 @@ async def _ask(url: str, subject: str) -> dict[str, Any]:
     """One call of JetStream's own, by other means than the bus."""
     client = Client()
     await client.connect(url)
-    answer = await client.request(subject, timeout=5)
+    answer = await client.request(subject, timeout=patient(5))
     await client.close()
     return msgspec.json.decode(answer.data, type=dict)

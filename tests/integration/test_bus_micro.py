@@ -60,7 +60,7 @@ async def test_a_ping_to_everyone_is_answered_too(client: Client, service: str) 
 
 async def test_one_replica_can_be_asked_by_its_id(client: Client, service: str) -> None:
     [first, _] = [ServicePing.from_dict(answer) for answer in await _answers(client, f"$SRV.PING.{service}", 2)]
-    answer = await client.request(f"$SRV.INFO.{service}.{first.id}", timeout=LIMIT_SECONDS)
+    answer = await client.request(f"$SRV.INFO.{service}.{first.id}", timeout=patient(LIMIT_SECONDS))
     info = ServiceInfo.from_dict(json.loads(answer.data))
     assert info.id == first.id
     assert {endpoint.subject for endpoint in info.endpoints} == {
@@ -71,7 +71,7 @@ async def test_one_replica_can_be_asked_by_its_id(client: Client, service: str) 
 
 
 async def test_an_error_is_an_answer_in_the_words_of_the_micro_protocol(client: Client, service: str) -> None:
-    answer = await client.request(call_subject(service, "fail"), timeout=LIMIT_SECONDS)
+    answer = await client.request(call_subject(service, "fail"), timeout=patient(LIMIT_SECONDS))
     assert answer.headers is not None
     assert answer.headers["Nats-Service-Error"] == "no such job"
     assert answer.headers["Nats-Service-Error-Code"] == "404"
@@ -79,7 +79,7 @@ async def test_an_error_is_an_answer_in_the_words_of_the_micro_protocol(client: 
 
 async def test_calls_and_errors_are_counted(client: Client, service: str) -> None:
     for verb in ("shout", "fail", "shout"):
-        await client.request(call_subject(service, verb), b"a", timeout=LIMIT_SECONDS)
+        await client.request(call_subject(service, verb), b"a", timeout=patient(LIMIT_SECONDS))
     stats = [ServiceStats.from_dict(_padded(one)) for one in await _answers(client, f"$SRV.STATS.{service}", 2)]
     counted = {
         verb: (

@@ -1,5 +1,6 @@
 """The chart: rendered for many values, and what the API server, its Pod Security and helm say of that."""
 
+import functools
 import json
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from manta_common.telemetry import names as telemetry
 from tests.parts.chart import CHART, Json, helm, rendered
 from tests.parts.cluster import ApiError, Cluster
+from tests.parts.process import wait_until
 
+LIMIT_SECONDS = 30
 VALUES = {
     "as it comes": [],
     "one namespace": ["--set", "singleNamespaceInstall=true"],
@@ -89,8 +92,9 @@ def test_pod_security_takes_every_pod_where_it_is_strictest(kubernetes: Cluster,
         label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
         kubernetes.request("PATCH", f"api/v1/namespaces/{namespace}", label, "application/merge-patch+json")
         place = f"api/v1/namespaces/{namespace}/pods?dryRun=All&fieldValidation=Strict"
-        with pytest.raises(ApiError, match="violates PodSecurity"):
-            kubernetes.request("POST", place, _pod("careless", {"containers": [{"name": "x", "image": "x"}]}))
+        careless = _pod("careless", {"containers": [{"name": "x", "image": "x"}]})
+        refused = functools.partial(_violates_pod_security, kubernetes, place, careless)
+        wait_until("careless pods are refused", refused, limit_seconds=LIMIT_SECONDS)
         for pod in pods:
             kubernetes.request("POST", place, pod)
 
@@ -146,6 +150,16 @@ def _pods(objects: list[Json]) -> list[Json]:
         if one["kind"] in ("Deployment", "StatefulSet", "Job")
     ]
     return made + [_pod(one["metadata"]["name"], one["spec"]) for one in bare]
+
+
+def _violates_pod_security(kubernetes: Cluster, place: str, pod: Json) -> bool:
+    """Whether a pod is refused; the server learns of the label of a namespace a moment later."""
+    try:
+        kubernetes.request("POST", place, pod)
+    except ApiError as error:
+        assert "violates PodSecurity" in str(error)  # noqa: PT017  no other refusal counts
+        return True
+    return False
 
 
 def _pod(name: str, spec: Json) -> Json:

@@ -13,6 +13,7 @@ import yaml
 from tests.integration.job_world import CLUSTER, JobWorld
 from tests.parts.control_plane import ControlPlane
 from tests.parts.nats import Nats
+from tests.parts.patience import patient
 from tests.parts.process import Process, wait_until
 from tests.parts.stub_dashboard import StubDashboard
 
@@ -28,7 +29,7 @@ class Typed:
     def run(self, *words: str, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
         first, *others = words
         line = [MANTA, first, *self.flags, *others]
-        done = subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=patient(60), check=False)
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         return done

@@ -11,8 +11,10 @@ import pytest
 from tests.parts.cluster import ApiError, Cluster
 from tests.parts.control_plane import ControlPlane
 from tests.parts.fault_proxy import Fault, FaultProxy
+from tests.parts.patience import patient
 from tests.parts.process import wait_until
 
+WATCH_SECONDS, FROZEN_SECONDS = 20, 2
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -118,11 +120,12 @@ def test_the_proxy_drops_a_watch(proxied: Cluster, proxy: FaultProxy, namespace:
 
 def test_the_proxy_freezes_a_watch_and_thaws_it(proxied: Cluster, proxy: FaultProxy, namespace: str) -> None:
     path = f"api/v1/namespaces/{namespace}/configmaps"
-    with open_watch(proxied, namespace, timeout_seconds=2) as watch:
+    with open_watch(proxied, namespace) as watch:
         proxied.request("POST", path, {"metadata": {"name": "before"}})
         assert next_name(watch) == "before"
         proxy.freeze_watches()
         proxied.request("POST", path, {"metadata": {"name": "during"}})
+        watch.fp.raw._sock.settimeout(FROZEN_SECONDS)
         with pytest.raises(TimeoutError):
             watch.readline()
     proxy.clear()
@@ -130,13 +133,13 @@ def test_the_proxy_freezes_a_watch_and_thaws_it(proxied: Cluster, proxy: FaultPr
         assert {next_name(watch), next_name(watch)} >= {"before", "during"} - {"kube-root-ca.crt"}
 
 
-def open_watch(cluster: Cluster, namespace: str, timeout_seconds: float = 20) -> Any:
+def open_watch(cluster: Cluster, namespace: str) -> Any:
     selector = "fieldSelector=metadata.name!=kube-root-ca.crt"
     request = urllib.request.Request(
         f"{cluster.server}/api/v1/namespaces/{namespace}/configmaps?watch=1&{selector}",
         headers={"Authorization": f"Bearer {cluster.token}"},
     )
-    return urllib.request.urlopen(request, context=cluster.tls, timeout=timeout_seconds)
+    return urllib.request.urlopen(request, context=cluster.tls, timeout=patient(WATCH_SECONDS))
 
 
 def require_line(watch: Any) -> str:

@@ -1,6 +1,7 @@
 """Every command of the documents, typed as it stands there; see tests/tools/documents.py for how pages are written."""
 
 import pathlib
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -72,5 +73,14 @@ def manta(
         command = [MANTA, "up", "--kubeconfig", str(control_plane.kubeconfig), "--watch-namespaces", name]
         command += ["--http", f"127.0.0.1:{port}", "--feature-gates", "RayCronJob=true"]
         reach = {"MANTA_DASHBOARD_GATEWAY_REACH": stub.dashboard_url.removeprefix("http://")}
-        with running(Process("manta up", command, folder / "manta.log", environment=reach)):
+        with running(Process("manta up", command, folder / "manta.log", environment=reach)) as process:
+            process.wait_until("it is ready", lambda: _answers(f"http://127.0.0.1:{port}/readyz"), limit_seconds=60)
             yield {"KUBECONFIG": str(kubeconfig), "MANTA_URL": f"http://127.0.0.1:{port}"}
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

@@ -8,18 +8,21 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from tests.integration.toy_world import TOYS, World
+from tests.parts.patience import patient
 from tests.parts.process import Process
 
 HOUR = timedelta(hours=1)
 LEASE_SECONDS = 12  # none is lost, on a busy machine neither
 AHEAD, EARLY = timedelta(seconds=4), timedelta(seconds=2)  # times of creation are cut to seconds, and so are Dates
-LATE = timedelta(seconds=30)  # on a busy machine; by a wrong clock it would be an hour
+LATE = timedelta(seconds=patient(30))  # on a busy machine; by a wrong clock it would be an hour
 
 
 def test_a_clock_that_is_set_an_hour_off_changes_nothing(empty_world: World) -> None:
     world, hour_seconds = empty_world, round(HOUR.total_seconds())
     for name, side in (("watcher-1", 1), ("reconciler-1", 1), ("reconciler-2", -1)):
         world.start(name, clock_off_seconds=side * hour_seconds, lease_seconds=LEASE_SECONDS)
+    world.want(0)
+    world.settles(0)  # everybody is at work
     settled_on_time(world, range(2))
     for process in world.processes.values():
         os.kill(process.pid, signal.SIGUSR1)

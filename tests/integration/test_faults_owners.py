@@ -50,16 +50,19 @@ def test_a_watcher_that_slept_does_not_put_old_state_over_new(world: World) -> N
 def test_two_owners_of_everything_make_nothing_too_much_and_nothing_too_little(empty_world: World) -> None:
     world = empty_world
     world.start("watcher-1")
-    for number in (1, 2):  # replicas of one service share the partitions, so these are of two
-        world.start(f"reconciler-{number}", service=f"toy-reconciler-{number}")
+    owners = ("reconciler-1", "reconciler-2")
+    for name in owners:  # replicas of one service share the partitions, so these are of two
+        world.start(name, service=f"toy-{name}")
     world.want(2)
     world.settles(2)
     since, began_at = world.version(), time.monotonic()
+    world.plane.proxy.inject(Fault(method="POST", path=f"{world.namespace}/configmaps", status=503))
     world.want(5)
+    world.eventually("both want to make the parts", lambda: all(written(world, name, began_at) for name in owners))
+    world.plane.proxy.clear()
     world.settles(5)
     world.want(1)
     world.settles(1)
-    assert all(written(world, f"reconciler-{number}", began_at) for number in (1, 2))
     assert counted(world.history(since)) == {
         **{("ADDED", f"{toy}-{number}"): 1 for toy in TOYS for number in (2, 3, 4)},
         **{("DELETED", f"{toy}-{number}"): 1 for toy in TOYS for number in (1, 2, 3, 4)},
@@ -74,7 +77,7 @@ def test_a_part_whose_owner_appears_late_is_taken_over(world: World) -> None:
     world.want(3, ["late"])
     world.settles(3, [*TOYS, "late"])
     assert world.parts()["late-0"] == uid
-    assert ("configmap", "late-0") in world.stream.standing()
+    world.eventually("the stream shows it", lambda: ("configmap", "late-0") in world.stream.standing())
 
 
 def test_a_part_that_changes_its_owner_is_let_go_and_replaced(world: World) -> None:
@@ -87,7 +90,7 @@ def test_a_part_that_changes_its_owner_is_let_go_and_replaced(world: World) -> N
         world.eventually("it was replaced", lambda: world.parts().get("t0-1", before["t0-1"]) != before["t0-1"])
         world.settles(2)
         world.eventually(
-            "the stream shows it", lambda: world.stream.standing()["configmap", "t0-1"] == [partition["t0"]]
+            "the stream shows it", lambda: world.stream.standing().get(("configmap", "t0-1")) == [partition["t0"]]
         )
     moves = [(one.partition, one.object is not None) for one in recording.said if one.name == "t0-1"]
     assert moves[:2] == [(partition["t0"], False), (partition[other], True)]

@@ -3,6 +3,7 @@
 import functools
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.parts.weighted_proxy import CLASS, WeightedProxy
 NAME = "s"
 STEP = 25
 ENOUGH = 20  # requests by which a share can be told
+SLOW_SECONDS = 8  # between two steps, so that one can be seen and called off on a slow machine too
 OPTIONS = {"maxSurgePercent": 50, "stepSizePercent": STEP, "intervalSeconds": 2, "gatewayClassName": CLASS}
 CLUSTER = manifests.CLUSTER | {
     "enableInTreeAutoscaling": True,
@@ -36,6 +38,15 @@ class Roads:
         active = self.services.active(NAME)
         self.services.until("the data plane knows", lambda: self.proxy.reached == {f"{active}-serve-svc"})
         return active
+
+    def upgrade(self, version: str, *, every_seconds: Any) -> None:
+        """Ask for another cluster, and for a pace at which traffic goes over."""
+        pace = {"clusterUpgradeOptions": {"intervalSeconds": every_seconds}}
+        self.services.change(NAME, rayClusterConfig={"rayVersion": version}, upgradeStrategy=pace)
+
+    def version(self) -> str:
+        """The version of Ray that is asked for."""
+        return str((self.services.find("rayservices", NAME) or {})["spec"]["rayClusterConfig"]["rayVersion"])
 
     def reach_half(self) -> None:
         """Wait until half of the traffic has gone over."""
@@ -87,10 +98,12 @@ def test_requests_go_over_step_by_step_and_none_is_lost(roads: Roads, served: st
 
 def test_a_spec_that_goes_back_brings_every_request_back(roads: Roads, served: str) -> None:
     with Load(roads.proxy.url) as load:
-        roads.services.upgrade(NAME, "2.58.0")
+        before = roads.version()
+        roads.upgrade("2.58.0", every_seconds=SLOW_SECONDS)
         roads.reach_half()
+        roads.services.until("requests are divided", lambda: load.by_newest() > ENOUGH)
         coming = roads.services.pending(NAME)
-        roads.services.upgrade(NAME, "2.57.0")
+        roads.upgrade(before, every_seconds=OPTIONS["intervalSeconds"])
         roads.services.until("it goes back", lambda: roads.services.holds(NAME, "RollbackInProgress"))
         assert roads.settled() == served
         roads.services.until("requests are back", lambda: load.last() == f"{served}-serve-svc")

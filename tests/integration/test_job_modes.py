@@ -1,5 +1,6 @@
 """RayJobs on a real control plane and NATS, with a scripted dashboard: every mode, and what users do with jobs."""
 
+import functools
 import json
 import pathlib
 import urllib.request
@@ -9,6 +10,7 @@ import pytest
 
 from tests.integration.job_world import CLUSTER, NOWHERE, JobWorld
 from tests.parts.control_plane import ControlPlane
+from tests.parts.patience import patient
 from tests.parts.stub_dashboard import StubDashboard
 
 LASTS = "sleep 100000"
@@ -30,7 +32,7 @@ def submit(stub: StubDashboard, job_id: str, entrypoint: str) -> None:
     body = json.dumps({"submission_id": job_id, "entrypoint": entrypoint}).encode()
     request = urllib.request.Request(f"{stub.dashboard_url}/api/jobs/", data=body, method="POST")
     request.add_header("Content-Type", "application/json")
-    urllib.request.urlopen(request, timeout=10).close()
+    urllib.request.urlopen(request, timeout=patient(10)).close()
 
 
 def test_over_http_a_job_succeeds(jobs: JobWorld) -> None:
@@ -39,9 +41,13 @@ def test_over_http_a_job_succeeds(jobs: JobWorld) -> None:
     assert (status["jobStatus"], status["succeeded"], status["failed"]) == ("SUCCEEDED", 1, 0)
     true = {condition["type"] for condition in status["conditions"] if condition["status"] == "True"}
     assert {"Initialized", "Submitted", "Complete"} == true
-    shown = [line for line in jobs.metrics().splitlines() if 'name="http-well"' in line]
-    assert any(line.startswith("kuberay_job_execution_duration_seconds{") for line in shown)
-    assert any('deployment_status="Complete"' in line for line in shown)
+    for mark in ("kuberay_job_execution_duration_seconds{", 'deployment_status="Complete"'):
+        jobs.until(f"a metric tells: {mark}", functools.partial(is_measured, jobs, "http-well", mark))
+
+
+def is_measured(jobs: JobWorld, name: str, mark: str) -> bool:
+    """Whether a metric of a job has this in it."""
+    return any(mark in line for line in jobs.metrics().splitlines() if f'name="{name}"' in line)
 
 
 def test_over_http_a_job_fails_twice_and_tells_why(jobs: JobWorld, stub: StubDashboard) -> None:
@@ -137,7 +143,8 @@ def test_a_job_that_is_corrected_runs(jobs: JobWorld) -> None:
 
 def test_a_schedule_makes_jobs(jobs: JobWorld) -> None:
     template = {"submissionMode": "HTTPMode", "entrypoint": "sleep 1", "rayClusterSpec": CLUSTER}
-    jobs.create("raycronjobs", "often", {"schedule": "@every 1s", "jobTemplate": template})
+    kept = {"successfulJobsHistoryLimit": 1000}  # else the first is gone when its turn to be looked at comes
+    jobs.create("raycronjobs", "often", {"schedule": "@every 1s", "jobTemplate": template, **kept})
     jobs.until("a tick is written", lambda: "lastScheduleTime" in str(jobs.find("raycronjobs", "often")))
     found = jobs.plane.request("GET", f"{jobs.path('rayjobs')}?labelSelector=ray.io/cronjob-name=often")["items"]
     name = found[0]["metadata"]["name"]

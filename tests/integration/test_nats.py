@@ -14,6 +14,7 @@ from nats.js.api import StreamConfig
 from tests.parts.eventually import eventually
 from tests.parts.nats import Nats, has_jetstream
 from tests.parts.nats_cluster import NatsCluster
+from tests.parts.patience import patient
 
 MEBIBYTE = 1024 * 1024
 LIMIT_SECONDS = 30
@@ -24,7 +25,7 @@ async def test_messages_are_published_and_consumed(nats: Nats) -> None:
     async with _stream([nats.url]) as (jetstream, name):
         assert (await jetstream.publish(f"{name}.a", b"one")).seq == 1
         subscription = await jetstream.pull_subscribe(f"{name}.*", "reader")
-        [message] = await subscription.fetch(1, timeout=5)
+        [message] = await subscription.fetch(1, timeout=patient(5))
         await message.ack()
         assert (message.subject, message.data) == (f"{name}.a", b"one")
 
@@ -64,7 +65,7 @@ async def test_a_stream_of_three_replicas_loses_nothing_when_a_server_is_killed(
         nats_cluster.kill(leader)
         acknowledged += [await _published(jetstream, f"{name}.{number}") for number in range(MESSAGES // 3, MESSAGES)]
         nats_cluster.restart(leader)
-        kept = {subject: (await jetstream.get_last_msg(name, subject)).data for subject in acknowledged}
+        kept = {subject: await _read(jetstream, name, subject) for subject in acknowledged}
     assert kept == {f"{name}.{number}": f"{name}.{number}".encode() for number in range(MESSAGES)}
 
 
@@ -82,7 +83,7 @@ async def _stream(urls: Sequence[str], replicas: int = 1) -> AsyncIterator[tuple
 async def _connected(urls: Sequence[str]) -> AsyncIterator[JetStreamContext]:
     connection = await client.connect(list(urls), error_cb=_quiet, reconnect_time_wait=0.1, max_reconnect_attempts=-1)
     try:
-        yield connection.jetstream(timeout=5)
+        yield connection.jetstream(timeout=patient(5))
     finally:
         await connection.close()
 
@@ -100,11 +101,27 @@ async def _published(jetstream: JetStreamContext, subject: str) -> str:
 
 
 async def _leader(jetstream: JetStreamContext, name: str) -> int:
-    """The number of the server that leads the stream."""
-    cluster = (await jetstream.stream_info(name)).cluster
-    assert cluster is not None
-    assert cluster.leader is not None
-    return int(cluster.leader.removeprefix("manta-"))
+    """The number of the server that leads the stream, once one does."""
+
+    async def leader() -> str | None:
+        with contextlib.suppress(nats.errors.Error):
+            cluster = (await jetstream.stream_info(name)).cluster
+            return cluster.leader if cluster else None
+        return None
+
+    found = await eventually(f"{name} has a leader", leader, limit_seconds=LIMIT_SECONDS)
+    return int(found.removeprefix("manta-"))
+
+
+async def _read(jetstream: JetStreamContext, name: str, subject: str) -> bytes | None:
+    """The last word on a subject, once the stream answers: while it has no leader, it does not."""
+
+    async def read() -> bytes | None:
+        with contextlib.suppress(nats.errors.Error):
+            return (await jetstream.get_last_msg(name, subject)).data
+        return None
+
+    return await eventually(f"{subject} can be read", read, limit_seconds=LIMIT_SECONDS)
 
 
 async def _quiet(error: Exception) -> None:

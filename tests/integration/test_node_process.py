@@ -14,6 +14,7 @@ import pytest
 
 from manta_embedded.node.ledger import began
 from tests.integration.node_world import FILES_IN_TMP
+from tests.parts.patience import patient
 from tests.parts.process import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,7 +87,7 @@ def node_process(folder: pathlib.Path, *more: str, prefix: tuple[str, ...] = ())
             assert process.stdin is not None
             process.stdin.close()
             try:
-                process.wait(timeout=30)
+                process.wait(timeout=patient(30))
             finally:
                 process.kill()
 

@@ -46,13 +46,23 @@ import ray, time
 ray.init()
 
 
+@ray.remote(num_cpus=0)
+class Meeting:
+    def __init__(self):
+        self.here = set()
+
+    def come(self, number):
+        self.here.add(number)
+        return len(self.here)
+
 @ray.remote(num_cpus=1)
-def work():
-    time.sleep(5)
+def work(meeting, number):
+    while ray.get(meeting.come.remote(number)) < 2:
+        time.sleep(0.2)
     return ray.util.get_node_ip_address()
 
-
-print(len(set(ray.get([work.remote(), work.remote()]))))
+meeting = Meeting.remote()
+print(len(set(ray.get([work.remote(meeting, number) for number in range(2)]))))
 """
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import aiohttp
 
 from tests.parts.eventually import eventually
+from tests.parts.patience import patient
 from tests.parts.ray import LocalRay
 
 PROGRAM = "import ray; ray.init(); print('six times seven is', ray.get(ray.remote(lambda: 6 * 7).remote()))"
@@ -12,7 +13,7 @@ LIMIT_SECONDS = 120
 
 
 async def test_a_job_submitted_over_http_succeeds(ray: LocalRay) -> None:
-    async with aiohttp.ClientSession(ray.dashboard_url, timeout=aiohttp.ClientTimeout(total=30)) as session:
+    async with aiohttp.ClientSession(ray.dashboard_url, timeout=aiohttp.ClientTimeout(total=patient(30))) as session:
         async with session.post("/api/jobs/", json={"entrypoint": f'python -c "{PROGRAM}"'}) as answer:
             path = f"/api/jobs/{(await answer.json())['submission_id']}"
         job = await eventually("the job ends", lambda: _ended(session, path), limit_seconds=LIMIT_SECONDS)

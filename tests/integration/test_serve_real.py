@@ -13,7 +13,7 @@ from tests.parts.eventually import eventually
 
 pytestmark = pytest.mark.timeout(2400)
 PER_SECOND = 50
-LIMIT_SECONDS = 600.0
+LIMIT_SECONDS = 150.0
 REQUESTS = re.compile(
     r'^manta_dashboard_requests_total\{(?=[^}]*call="([a-z-]+)")(?=[^}]*outcome="ok")[^}]*\} (\d+)', re.MULTILINE
 )

@@ -15,6 +15,7 @@ from manta_common.bus.nats_bus import open_bus
 from manta_common.bus.settings import BusSettings
 from tests.parts.control_plane import ControlPlane
 from tests.parts.nats import Nats
+from tests.parts.patience import patient
 from tests.parts.ports import free_port
 from tests.parts.process import Process, wait_until
 
@@ -100,8 +101,10 @@ def test_its_nats_does_not_outlive_a_killed_process(up: Up) -> None:
 
 def is_running(pid: int) -> bool:
     """Whether a process has not ended; one that nobody has collected yet has."""
-    stat = pathlib.Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):  # it may go while it is looked at
+        return False
 
 
 def test_it_uses_a_nats_that_is_given(
@@ -126,7 +129,7 @@ def test_it_uses_a_nats_that_is_given(
     ],
 )
 def test_bad_input_is_told_in_a_sentence(flags: list[str], code: int, complaint: str) -> None:
-    done = subprocess.run([MANTA, "up", *flags], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([MANTA, "up", *flags], capture_output=True, text=True, check=False, timeout=patient(60))
     assert done.returncode == code, done.stderr
     assert complaint in done.stderr
     assert "Traceback" not in done.stderr

@@ -20,7 +20,8 @@ from tests.unit.manta_common.boxes import BOXES, WIDE, Shelf, Toys
 
 PARTITIONS = 16
 LIMIT_SECONDS = 30
-QUICK = Times(ttl_seconds=3, renew_seconds=0.5, fence_seconds=2, look_seconds=0.1)
+# Nobody loses a lease, on a slow machine neither: whoever had toys of another's share has seen them for good.
+STEADY = Times(ttl_seconds=30, renew_seconds=0.5, fence_seconds=20, look_seconds=0.1)
 
 
 class Replica(Toys):
@@ -45,7 +46,7 @@ async def replica(url: str) -> AsyncIterator[Replica]:
     service = Replica()
     async with open_bus(BusSettings(urls=(url,))) as bus, asyncio.TaskGroup() as group:
         means = Means(bus=bus, now=lambda: datetime.now(UTC), clock=SystemClock(), chance=random.Random())
-        service.plane = Plane(means, service, Shape(partitions=PARTITIONS, times=QUICK), wide=WIDE)
+        service.plane = Plane(means, service, Shape(partitions=PARTITIONS, times=STEADY), wide=WIDE)
         group.create_task(service.plane.run())
         yield service
         service.plane.stop()

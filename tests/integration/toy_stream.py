@@ -96,7 +96,7 @@ class Stream:
     async def _purge(self) -> None:
         client = Client()
         await client.connect(list(self.settings.urls))
-        answer = await client.request("$JS.API.STREAM.PURGE.MANTA_STATE", timeout=5)
+        answer = await client.request("$JS.API.STREAM.PURGE.MANTA_STATE", timeout=patient(5))
         await client.close()
         assert msgspec.json.decode(answer.data, type=dict)["success"]
 
@@ -112,14 +112,14 @@ class Recording:
 
     def __enter__(self) -> "Recording":
         self._thread.start()
-        assert self._ready.wait(LIMIT_SECONDS)
+        assert self._ready.wait(patient(LIMIT_SECONDS))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(LIMIT_SECONDS)
+        self._thread.join(patient(LIMIT_SECONDS))
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import secrets
 import sys
 import urllib.request
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,7 @@ from tests.integration.toy_reconciler import OWNER
 from tests.integration.toy_stream import Stream
 from tests.parts.cluster import ApiError
 from tests.parts.control_plane import ControlPlane
+from tests.parts.patience import patient
 from tests.parts.process import Process, wait_until
 
 TOYS = tuple(f"t{number}" for number in range(6))
@@ -105,6 +107,7 @@ class World:
         self._remove_odd_ones()
         self.want(2)
         self.settles(2)
+        self.is_shown()
         self._noted = {name: process.log.stat().st_size for name, process in self.processes.items()}
 
     def end(self, which: Callable[[str], bool] = lambda _: True) -> None:
@@ -162,14 +165,21 @@ class World:
 
     def history(self, since: str) -> list[Happened]:
         """Everything that happened to parts after a version."""
-        query = f"watch=1&resourceVersion={since}&timeoutSeconds=1&labelSelector={OWNER}"
+        end = f"end-{secrets.token_hex(4)}"  # no part of anything: what comes before it in the watch is all there was
+        self.plane.request("POST", self._parts, {"metadata": {"name": end}})
+        query = f"watch=1&resourceVersion={since}"
         request = urllib.request.Request(
             f"{self.plane.server}/{self._parts}?{query}", headers={"Authorization": f"Bearer {self.plane.token}"}
         )
-        with urllib.request.urlopen(request, context=self.plane.tls, timeout=30) as answer:
-            events = [json.loads(line) for line in answer]
-        metas = [(event["type"], event["object"]["metadata"]) for event in events]
-        return [Happened(what, meta["name"], meta["uid"]) for what, meta in metas]
+        found: list[Happened] = []
+        with urllib.request.urlopen(request, context=self.plane.tls, timeout=patient(LIMIT_SECONDS)) as answer:
+            for event in map(json.loads, answer):
+                meta = event["object"]["metadata"]
+                if meta["name"] == end:
+                    return found
+                if OWNER in meta.get("labels", {}):
+                    found.append(Happened(event["type"], meta["name"], meta["uid"]))
+        raise AssertionError("the watch ended before its time")
 
     def settles(self, count: int, toys: Iterable[str] = TOYS, *, limit_seconds: float = LIMIT_SECONDS) -> None:
         """Wait until there are these toys, every one has exactly its parts and says so, and there are no others."""
@@ -180,6 +190,16 @@ class World:
             lambda: set(self.parts()) == wanted and self.reported() == dict.fromkeys(names, count),
             limit_seconds=limit_seconds,
         )
+
+    def is_shown(self) -> None:
+        """Wait until the stream says of every toy and part that it is there, once, and of nothing else."""
+
+        def shown() -> bool:
+            there = {("toy", name) for name in self.reported()} | {("configmap", name) for name in self.parts()}
+            standing = self.stream.standing()
+            return standing.keys() == there and all(len(places) == 1 for places in standing.values())
+
+        self.eventually("the stream shows what there is", shown)
 
     def eventually(self, what: str, check: Callable[[], object], *, limit_seconds: float = LIMIT_SECONDS) -> None:
         """Wait for something; the processes' logs come with the failure."""

@@ -40,7 +40,7 @@ class Write(NamedTuple):
 def writes(log: pathlib.Path, namespace: str, resource: str) -> list[Write]:
     """What service accounts created and deleted of a kind in a namespace, in order."""
     found = []
-    for line in log.read_text().splitlines():
+    for line in _lines(log):
         if f'"resource":"{resource}"' not in line:
             continue
         event = json.loads(line)
@@ -52,8 +52,13 @@ def writes(log: pathlib.Path, namespace: str, resource: str) -> list[Write]:
     return sorted(found)
 
 
+def _lines(log: pathlib.Path) -> list[str]:
+    """The whole lines: the last one may be being written."""
+    return [line for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
 def _uses(log: pathlib.Path, user: str) -> Iterator[tuple[Use, bool]]:
-    for line in log.read_text().splitlines():
+    for line in _lines(log):
         if f'"{user}"' not in line:
             continue
         event = json.loads(line)

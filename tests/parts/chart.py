@@ -17,7 +17,6 @@ import yaml
 from tests.parts.control_plane import ControlPlane
 from tests.parts.kubeconfig import write_kubeconfig
 from tests.parts.nats import native
-from tests.parts.patience import patient
 from tests.parts.ports import free_port, free_ports
 from tests.parts.process import Process, accepts
 from tests.parts.server import data_folder, fresh_folder
@@ -120,7 +119,7 @@ class Installed:
         new = self._started(service)
         _wait_until_ready(new)
         self.processes[service][number] = new
-        old.stop(limit_seconds=patient(self._deployment(service)["spec"]["template"]["spec"][GRACE]))
+        old.stop(limit_seconds=self._deployment(service)["spec"]["template"]["spec"][GRACE])
         return old
 
     def uninstall(self) -> None:

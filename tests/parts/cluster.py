@@ -15,8 +15,12 @@ from typing import Any
 
 import yaml
 
+from tests.parts.patience import patient
 from tests.parts.process import Unavailable
 from tests.tools.catalogue import TOOLS
+
+CALL_SECONDS = 30
+KUBECTL_SECONDS = 60
 
 
 class ApiError(Exception):
@@ -44,7 +48,7 @@ class Cluster:
             headers={"Authorization": f"Bearer {self.token}", "Content-Type": content_type},
         )
         try:
-            with urllib.request.urlopen(request, context=self.tls, timeout=30) as answer:
+            with urllib.request.urlopen(request, context=self.tls, timeout=patient(CALL_SECONDS)) as answer:
                 text = answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -68,7 +72,7 @@ class Cluster:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=patient(KUBECTL_SECONDS),
             check=False,
         )
         if done.returncode:

@@ -9,6 +9,7 @@ from manta_embedded.api.machine import Node
 from manta_embedded.api.serve import Api, serve
 from manta_embedded.api.settings import ApiSettings
 from tests.parts.cluster import Cluster
+from tests.parts.patience import patient
 
 LIMIT_SECONDS = 30
 
@@ -23,7 +24,7 @@ class EmbeddedCluster(Cluster):
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="embedded-api", daemon=True)
         self._thread.start()
-        if not self._started.wait(LIMIT_SECONDS) or self._failure:
+        if not self._started.wait(patient(LIMIT_SECONDS)) or self._failure:
             raise RuntimeError("the embedded API did not start") from self._failure
         super().__init__(
             "the embedded API",
@@ -46,7 +47,7 @@ class EmbeddedCluster(Cluster):
         """End it."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._ending.set)
-            self._thread.join(LIMIT_SECONDS)
+            self._thread.join(patient(LIMIT_SECONDS))
 
     def log_tail(self) -> str:
         """What was to be told of its start."""

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import aiohttp
 from aiohttp import web
 
+from tests.parts.patience import patient
+
 HOP_BY_HOP = {"connection", "content-length", "host", "keep-alive", "transfer-encoding", "upgrade"}
 CALL_LIMIT_SECONDS = 10
 FAREWELL_SECONDS = 0.2
@@ -73,7 +75,7 @@ class FaultProxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault-proxy", daemon=True)
         self._flowing: asyncio.Event | None = None
         self._frozen_path = ""
-        self.writes: deque[Write] = deque(maxlen=WRITES_KEPT)
+        self._writes: deque[Write] = deque(maxlen=WRITES_KEPT)
         self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
         self.url = ""
@@ -88,7 +90,7 @@ class FaultProxy:
         if self._thread.is_alive():
             self._call(self._close())
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(CALL_LIMIT_SECONDS)
+            self._thread.join(patient(CALL_LIMIT_SECONDS))
             self._loop.run_until_complete(asyncio.sleep(FAREWELL_SECONDS))  # sockets close in the loop's next rounds
         if not self._loop.is_closed():
             self._loop.close()
@@ -97,6 +99,11 @@ class FaultProxy:
         """From now on this fault strikes; its `hits` count."""
         self._faults.append(fault)
         return fault
+
+    @property
+    def writes(self) -> list[Write]:
+        """The last requests that would change something: a copy, for more come while one looks at them."""
+        return list(self._writes)
 
     @property
     def watches(self) -> int:
@@ -117,7 +124,7 @@ class FaultProxy:
         self._call(self._thaw())
 
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_LIMIT_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(patient(CALL_LIMIT_SECONDS))
 
     async def _open(self) -> None:
         self._flowing = asyncio.Event()
@@ -162,7 +169,7 @@ class FaultProxy:
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if request.method != "GET":
             agent = request.headers.get("User-Agent", "")
-            self.writes.append(Write(agent, request.method, request.path, time.monotonic()))
+            self._writes.append(Write(agent, request.method, request.path, time.monotonic()))
         fault = next((fault for fault in self._faults if fault.strikes(request)), None)
         if fault:
             await asyncio.sleep(fault.delay_seconds)

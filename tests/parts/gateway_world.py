@@ -38,6 +38,7 @@ from manta_dashboard_gateway.places import Ways
 from manta_dashboard_gateway.ray.transport import Transport
 from manta_dashboard_gateway.rounds import Limits
 from tests.parts.eventually import eventually
+from tests.parts.patience import patient
 
 NAMESPACE = "default"
 PARTITIONS = 4
@@ -204,7 +205,7 @@ class World:
             yield gateway
         finally:
             gateway.stop()
-            await asyncio.wait_for(running, LIMIT_SECONDS)
+            await asyncio.wait_for(running, patient(LIMIT_SECONDS))
             await transport.close()
 
 

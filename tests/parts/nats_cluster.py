@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.parts import nats
 from tests.parts.ports import free_ports
-from tests.parts.process import PartFailed
+from tests.parts.process import PartFailed, wait_until
 from tests.parts.server import Native, data_folder, fresh_folder
 from tests.tools import images
 
@@ -41,14 +41,15 @@ class NatsCluster:
         return cluster
 
     def leader(self, stream: str) -> int:
-        """The number of the server that leads a stream."""
-        for i in range(SIZE):
-            found = self._asked(i, "jsz?accounts=true&streams=true") or {}
-            streams = [one for account in found.get("account_details", []) for one in account.get("stream_detail", [])]
-            leads = {one["name"]: one.get("cluster", {}).get("leader") for one in streams}
-            if leads.get(stream) == _name(i):
-                return i
-        raise PartFailed(f"no server leads {stream}")
+        """The number of the server that leads a stream, once one says that it does."""
+        found: list[int] = []
+
+        def is_led() -> bool:
+            found.extend(i for i in range(SIZE) if self._leads(i, stream))
+            return bool(found)
+
+        wait_until(f"a server leads {stream}", is_led, limit_seconds=UP_LIMIT_SECONDS)
+        return found[0]
 
     def kill(self, i: int) -> None:
         """End a server at once; its data stays."""
@@ -94,6 +95,12 @@ cluster {{
             return False
         meta = (self._asked(i, "jsz") or {}).get("meta_cluster") or {}
         return bool(meta.get("leader")) and meta.get("cluster_size") == SIZE
+
+    def _leads(self, i: int, stream: str) -> bool:
+        found = self._asked(i, "jsz?accounts=true&streams=true") or {}
+        streams = [one for account in found.get("account_details", []) for one in account.get("stream_detail", [])]
+        leads = {one["name"]: one.get("cluster", {}).get("leader") for one in streams}
+        return bool(leads.get(stream) == _name(i))
 
     def _asked(self, i: int, path: str) -> dict[str, Any] | None:
         try:

@@ -7,6 +7,7 @@ import sys
 
 import msgspec
 
+from manta_common.ownership.settings import Times
 from tests.parts.process import Process, wait_until
 
 PARTITIONS = 32
@@ -25,8 +26,11 @@ class Line(msgspec.Struct, frozen=True):
 class Replica:
     """One replica in a process of its own."""
 
-    def __init__(self, url: str, service: str, folder: pathlib.Path) -> None:
-        command = [sys.executable, "-m", "tests.parts.ownership_replica", url, service, str(PARTITIONS)]
+    def __init__(
+        self, url: str, service: str, folder: pathlib.Path, *, lease_seconds: float = Times().ttl_seconds
+    ) -> None:
+        program = [sys.executable, "-m", "tests.parts.ownership_replica"]
+        command = [*program, url, service, str(PARTITIONS), str(lease_seconds)]
         log = folder / f"replica-{secrets.token_hex(3)}.log"
         self.process = Process("replica", command, log, environment={"PYTHONPATH": str(ROOT)})
         self.process.start()

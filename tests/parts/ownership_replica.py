@@ -1,4 +1,4 @@
-"""A replica that owns partitions and acts on them, run as a program: `ownership_replica URL SERVICE PARTITIONS`.
+"""A replica that owns partitions and acts on them, run as a program: `ownership_replica URL SERVICE PARTITIONS LEASE`.
 
 It writes a JSON line for everything that happens, with the time of a clock that all processes of a machine share.
 """
@@ -10,11 +10,13 @@ import signal
 import sys
 import time
 
+import msgspec
+
 from manta_common.bus.nats_bus import open_bus
 from manta_common.bus.settings import BusSettings
 from manta_common.clock import SystemClock
 from manta_common.ownership.owner import Owner
-from manta_common.ownership.settings import Ownership
+from manta_common.ownership.settings import Ownership, Times
 
 ACT_SECONDS = 0.02
 
@@ -35,7 +37,7 @@ async def act_for_ever(owner: Owner, told: set[int]) -> None:
         await asyncio.sleep(ACT_SECONDS)
 
 
-async def main(url: str, service: str, partitions: int) -> None:
+async def main(url: str, service: str, partitions: int, lease_seconds: float) -> None:
     """Own, act, and hand over on SIGTERM."""
 
     told: set[int] = set()
@@ -48,7 +50,11 @@ async def main(url: str, service: str, partitions: int) -> None:
         told.discard(partition)
         say("released", time.monotonic(), [partition])
 
-    ownership = Ownership(service=service, acquired=acquired, released=released, partitions=partitions)
+    usual = Times()
+    times = msgspec.structs.replace(
+        usual, ttl_seconds=lease_seconds, fence_seconds=lease_seconds * usual.fence_seconds / usual.ttl_seconds
+    )
+    ownership = Ownership(service=service, acquired=acquired, released=released, partitions=partitions, times=times)
     async with open_bus(BusSettings(urls=(url,))) as bus:
         owner = Owner(bus, ownership, clock=SystemClock(), chance=random.Random())
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, owner.stop)
@@ -58,4 +64,4 @@ async def main(url: str, service: str, partitions: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])))

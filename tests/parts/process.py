@@ -16,6 +16,7 @@ from tests.parts.patience import patient
 
 PR_SET_PDEATHSIG = 1
 POLL_SECONDS = 0.05
+END_LIMIT_SECONDS = 10
 
 
 class PartFailed(Exception):
@@ -51,11 +52,11 @@ class Process:
         return self._process is not None and self._process.poll() is None
 
     def exit_code(self, *, within_seconds: float) -> int | None:
-        """The code it ends with, or None when it still runs after that time."""
+        """The code it ends with, or None when it still runs after that time, patiently."""
         if self._process is None:
             raise PartFailed(f"{self.name} was not started")
         try:
-            return self._process.wait(timeout=within_seconds)
+            return self._process.wait(timeout=patient(within_seconds))
         except subprocess.TimeoutExpired:
             return None
 
@@ -64,21 +65,22 @@ class Process:
         self._process = _spawner().submit(self._spawn).result()
 
     def stop(self, *, limit_seconds: float = 20) -> None:
-        """SIGTERM, wait, and SIGKILL to whatever is left of its process group."""
+        """SIGTERM, wait patiently, and SIGKILL to whatever is left of its process group."""
         if self._process is None:
             return
         self._signal_group(signal.SIGCONT)
         self._signal_group(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=limit_seconds)
+            self._process.wait(timeout=patient(limit_seconds))
         self.kill()
 
     def kill(self) -> None:
         """SIGKILL to its process group, and wait for the end."""
-        if self._process is None:
+        killed = self._process  # another thread may start it again as soon as it is dead
+        if killed is None:
             return
         self._signal_group(signal.SIGKILL)
-        self._process.wait(timeout=10)
+        killed.wait(timeout=patient(END_LIMIT_SECONDS))
 
     def pause(self) -> None:
         """SIGSTOP: alive, but does nothing until `resume`."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
+from tests.parts.patience import patient
 from tests.parts.stub_faults import Cut, Delay, Drip, Fail, Fault, Flood, Hang, Say, answered, dripped
 from tests.parts.stub_jobs import Job, JobScript, new_submission_id, refusal, script_of
 from tests.parts.stub_serves import application
@@ -58,7 +59,7 @@ class StubDashboard:
         if self._runner is not None:
             self._in_loop(self._runner.cleanup())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=START_LIMIT_SECONDS)
+        self._thread.join(timeout=patient(START_LIMIT_SECONDS))
         self._loop.close()
 
     @property
@@ -253,7 +254,7 @@ class StubDashboard:
         return self.jobs[name]
 
     def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=START_LIMIT_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=patient(START_LIMIT_SECONDS))
 
 
 def _call(request: web.Request) -> str:

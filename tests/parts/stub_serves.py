@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar, cast
 
+from tests.parts.patience import patient
+
 APPLICATIONS = "/api/serve/applications/"
 HEALTH = "/-/healthz"
 HEAD = b"HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -86,7 +88,7 @@ class StubServes:
         """Close every connection and the port."""
         self._in_loop(self._close())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=LIMIT_SECONDS)
+        self._thread.join(timeout=patient(LIMIT_SECONDS))
         self._loop.close()
 
     def of(self, cluster: str) -> Serve:
@@ -125,7 +127,7 @@ class StubServes:
         await asyncio.sleep(0)  # until they are told
 
     def _in_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=LIMIT_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=patient(LIMIT_SECONDS))
 
 
 class _Connection(asyncio.Protocol):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import random
+import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 from http.client import HTTPSConnection
@@ -31,6 +32,7 @@ Obj = dict[str, Any]
 T = TypeVar("T")
 MANAGER = "contract"
 LIMIT_SECONDS = 30.0
+WATCH_SECONDS = 100
 POLL_SECONDS = 0.05
 
 
@@ -102,7 +104,7 @@ class RealApi:
         self._ask("DELETE", kind.object_path(key), {"kind": "DeleteOptions", "apiVersion": "v1", **options})
 
     def watch(self, kind: Kind, namespace: str, since: str, count: int, **query: str) -> Sequence[Obj]:
-        asked = urlencode({"watch": "true", "resourceVersion": since, "timeoutSeconds": "20", **query})
+        asked = urlencode({"watch": "true", "resourceVersion": since, "timeoutSeconds": str(WATCH_SECONDS), **query})
         with contextlib.closing(self._connect()) as connection:
             connection.request("GET", f"{kind.path(namespace)}?{asked}", headers=self._headers())
             answer = connection.getresponse()
@@ -122,6 +124,7 @@ class RealApi:
         self, method: str, path: str, body: Any = None, *, query: Mapping[str, str] | None = None, form: str = "json"
     ) -> Obj:
         asked = f"{path}?{urlencode(query)}" if query else path
+        self._renew_if_closed()
         self._connection.request(method, asked, None if body is None else json.dumps(body), self._headers(form))
         answer = self._connection.getresponse()
         found = _read(answer.read())
@@ -129,9 +132,16 @@ class RealApi:
             raise ApiError(answer.status, found)
         return found
 
+    def _renew_if_closed(self) -> None:
+        """A server closes connections on which nothing was said for long; before a question it says nothing itself."""
+        if self._connection.sock and select.select([self._connection.sock], [], [], 0)[0]:
+            self._connection.close()
+
     def _connect(self) -> HTTPSConnection:
         address = urlsplit(self._cluster.server)
-        return HTTPSConnection(address.hostname or "", address.port, context=self._cluster.tls, timeout=LIMIT_SECONDS)
+        return HTTPSConnection(
+            address.hostname or "", address.port, context=self._cluster.tls, timeout=patient(LIMIT_SECONDS)
+        )
 
     def _headers(self, form: str = "json") -> dict[str, str]:
         return {"Authorization": f"Bearer {self._cluster.token}", "Content-Type": f"application/{form}"}

@@ -7,7 +7,7 @@ import pytest
 from manta_common.keys import Key
 from manta_common.kinds import CRD, Kind
 from tests.contract.api.api import Api
-from tests.contract.api.steps import define, find, merge, wait_for, wait_until_gone
+from tests.contract.api.steps import define, find, is_served, merge, wait_for, wait_until_gone
 from tests.parts.cluster import ApiError
 
 HOLD = "contract.manta.example/hold"
@@ -26,6 +26,11 @@ def definition_key(kind: Kind) -> Key:
     return Key("", f"{kind.plural}.{kind.group}")
 
 
+def wait_until_unknown(api: Api, kind: Kind) -> None:
+    """Return once nothing of a kind is served: a moment after its definition is gone."""
+    api.eventually(f"{kind.plural} are not served", lambda: is_served(api, kind) is None or None)
+
+
 def make(api: Api, kind: Kind, space: str, **metadata: object) -> None:
     body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "it", **metadata}}
     api.create(kind, space, body)
@@ -35,6 +40,7 @@ def test_a_definition_takes_its_objects_along(api: Api, space: str, brief: Kind)
     make(api, brief, space)
     api.delete(CRD, definition_key(brief))
     wait_until_gone(api, CRD, definition_key(brief))
+    wait_until_unknown(api, brief)
     with pytest.raises(ApiError, match="404"):
         api.list(brief, space)
 
@@ -55,6 +61,7 @@ def test_a_kind_can_be_defined_anew_with_nothing_left_of_the_old(api: Api, space
     make(api, brief, space)
     api.delete(CRD, definition_key(brief))
     wait_until_gone(api, CRD, definition_key(brief))
+    wait_until_unknown(api, brief)
     define(api, brief, {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
     assert find(api, brief, Key(space, "it")) is None
     api.delete(CRD, definition_key(brief))

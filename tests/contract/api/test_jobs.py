@@ -5,7 +5,7 @@ from typing import Any
 from manta_common.keys import Key
 from manta_common.kinds import JOB, POD
 from tests.contract.api.api import Api
-from tests.contract.api.objects import job
+from tests.contract.api.objects import job, pod
 from tests.contract.api.steps import find, merge, wait_for, wait_until_gone
 
 Obj = dict[str, Any]
@@ -34,6 +34,15 @@ def wait_for_pods(api: Api, space: str, count: int) -> list[Obj]:
         return living if len(living) == count else None
 
     return api.eventually(f"the job has {count} pods", look)
+
+
+def wait_for_the_collector(api: Api, space: str) -> None:
+    """Return once the garbage collector knows of the pods of now: it hears of jobs and pods one by one."""
+    nobody = {"apiVersion": "batch/v1", "kind": "Job", "name": "ghost", "uid": "00000000-0000-4000-8000-000000000000"}
+    sentinel = pod("sentinel")
+    sentinel["metadata"]["ownerReferences"] = [nobody]
+    api.create(POD, space, sentinel)
+    wait_until_gone(api, POD, Key(space, "sentinel"))
 
 
 def end(api: Api, pod: Obj, phase: str) -> None:
@@ -218,6 +227,7 @@ def test_a_job_that_is_deleted_in_the_background_takes_its_pods_along(api: Api, 
 def test_a_job_that_is_deleted_in_the_foreground_goes_after_its_pods(api: Api, space: str) -> None:
     start(api, space)
     (pod,) = wait_for_pods(api, space, 1)
+    wait_for_the_collector(api, space)
     place = Key(space, pod["metadata"]["name"])
     merge(api, POD, place, {"metadata": {"finalizers": [TRACKING, "contract.manta.example/hold"]}})
     api.delete(JOB, key(space), propagationPolicy="Foreground")
@@ -231,6 +241,7 @@ def test_a_job_that_is_deleted_in_the_foreground_goes_after_its_pods(api: Api, s
 def test_a_job_that_is_deleted_without_a_word_leaves_its_pods(api: Api, space: str) -> None:
     start(api, space)
     (pod,) = wait_for_pods(api, space, 1)
+    wait_for_the_collector(api, space)
     api.delete(JOB, key(space))
     wait_until_gone(api, JOB, key(space))
     place = Key(space, pod["metadata"]["name"])

@@ -21,6 +21,7 @@ from manta_common.errors import (
     Unreachable,
 )
 from tests.contract.bus.conftest import Connect
+from tests.parts.eventually import eventually
 
 LIMIT_SECONDS = 10
 
@@ -34,6 +35,7 @@ def service() -> str:
 async def test_a_call_is_answered(connect: Connect, service: str) -> None:
     server, client = await connect(), await connect()
     await server.serve(service, {"shout": _shout})
+    await _known(client, call_subject(service, "shout"))
     assert await client.request(call_subject(service, "shout"), b"hallo", limit_seconds=LIMIT_SECONDS) == b"HALLO"
 
 
@@ -140,6 +142,8 @@ async def test_replicas_share_the_calls(connect: Connect, service: str) -> None:
     client = await connect()
     for number in range(2):
         await (await connect()).serve(service, {"count": answering(number)})
+    await _known(client, call_subject(service, "count"))
+    asked.clear()
     for _ in range(20):
         await client.request(call_subject(service, "count"), b"", limit_seconds=LIMIT_SECONDS)
     assert len(asked) == 20
@@ -152,6 +156,18 @@ async def test_a_large_answer_comes_whole(bus: Bus, service: str) -> None:
     await bus.serve(service, {"log": log})
     answer = await bus.request(call_subject(service, "log"), b"", limit_seconds=LIMIT_SECONDS)
     assert len(answer) == 3_000_000
+
+
+async def _known(client: Bus, subject: str) -> None:
+    """Wait until somebody answers: of several servers each hears of a service a moment later than the one it is at."""
+
+    async def answered() -> bytes | None:
+        try:
+            return await client.request(subject, b"", limit_seconds=LIMIT_SECONDS)
+        except Unreachable:
+            return None
+
+    await eventually(f"{subject} is answered", answered, limit_seconds=LIMIT_SECONDS)
 
 
 async def _shout(question: bytes, _: Mapping[str, str]) -> bytes:

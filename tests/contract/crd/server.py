@@ -8,6 +8,7 @@ import msgspec
 
 from manta_common.crd.definitions import KINDS, Kind
 from tests.parts.cluster import ApiError, Cluster
+from tests.parts.patience import patient
 
 KIND_OF = {kind.name: kind for kind in KINDS}
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -56,7 +57,7 @@ def ask(cluster: Cluster, where: str, body: Any = None, accept: str = "applicati
         data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {cluster.token}", "Content-Type": "application/json", "Accept": accept},
     )
-    with urllib.request.urlopen(request, context=cluster.tls, timeout=30) as answer:
+    with urllib.request.urlopen(request, context=cluster.tls, timeout=patient(30)) as answer:
         return Answer(json.load(answer), answer.headers.get_all("Warning") or [])
 
 

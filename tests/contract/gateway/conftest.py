@@ -8,12 +8,14 @@ from manta_common.bus.nats_bus import open_bus
 from manta_common.bus.settings import BusSettings
 from manta_common.keys import Key
 from manta_dashboard_gateway.gateway import Gateway
+from manta_dashboard_gateway.rounds import Limits
 from tests.parts.gateway_world import World, token_auth
 from tests.parts.nats import Nats
 from tests.parts.ray import LocalRay
 from tests.parts.stub_dashboard import StubDashboard
 
 CLUSTER = Key("default", "ray")
+LIMITS = Limits(one_seconds=20.0, list_seconds=20.0, proxy_seconds=20.0)  # a slow Ray is not one that is gone
 
 
 class StubHead:
@@ -62,5 +64,5 @@ async def world(own_nats: Nats, head: StubHead | LocalRay) -> AsyncIterator[Worl
 @pytest.fixture(autouse=True)
 async def gateway(world: World) -> AsyncIterator[Gateway]:
     """A gateway that polls it."""
-    async with world.gateway() as gateway:
+    async with world.gateway(limits=LIMITS) as gateway:
         yield gateway

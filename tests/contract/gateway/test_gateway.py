@@ -9,10 +9,12 @@ import pytest
 from nats.aio.client import Client
 
 from manta_common.dashboard import calls
-from manta_common.errors import AlreadyExists, Conflict, NotFound
+from manta_common.errors import AlreadyExists, Conflict, NotFound, Unreachable
 from tests.contract.gateway.conftest import CLUSTER, StubHead
-from tests.parts.gateway_world import World, token_auth
+from tests.parts.eventually import eventually
+from tests.parts.gateway_world import LIMIT_SECONDS, World, token_auth
 from tests.parts.nats import Nats
+from tests.parts.patience import patient
 from tests.parts.ports import free_ports
 from tests.parts.ray import LocalRay
 
@@ -33,7 +35,7 @@ async def test_a_job_is_submitted_followed_and_read(world: World) -> None:
     name = job_id()
     await world.job(name, "ray")
     await world.said(name, trouble="not_found")
-    wanted = submission(name, "echo hello; sleep 2", metadata={"a": "b"}, runtime_env={"env_vars": {"A": "b"}})
+    wanted = submission(name, "echo hello; sleep 4", metadata={"a": "b"}, runtime_env={"env_vars": {"A": "b"}})
     assert await world.dashboards.submit(wanted) == calls.Submitted(job_id=name)
     await world.said(name, status="RUNNING")
     assert await world.dashboards.submit(wanted) == calls.Submitted(job_id=name, existed=True)
@@ -119,7 +121,7 @@ async def test_serve_is_asked_with_the_token_and_its_proxy_on_its_own(world: Wor
     [closed] = free_ports(1)
     world.secrets.put("served", "1", auth_token="wrong-wrong-wrong-wrong")
     await world.serving("served", head.dashboard_url, proxy=f"http://127.0.0.1:{closed}", auth=token_auth("served"))
-    refused = await world.served("served", "is refused", lambda one: one.trouble is not None)
+    refused = await world.served("served", "is refused", lambda one: one.trouble is not None and one.proxy is not None)
     assert refused.trouble
     assert (refused.trouble.kind, refused.applications, refused.cluster_uid) == ("unauthorised", {}, "served-uid")
     assert refused.proxy
@@ -155,18 +157,27 @@ async def test_a_nats_that_lost_everything_is_told_again(
     await world.dashboards.submit(submission(name, "sleep 600"))
     before = await world.said(name, status="RUNNING")
     await asyncio.to_thread(own_nats.wipe)
-    await world.cluster("ray", head.dashboard_url, auth=token_auth())  # the watcher's part
-    await world.job(name, "ray")
+    await eventually("the watcher's part is done", lambda: _said_again(world, head, name), limit_seconds=LIMIT_SECONDS)
     after = await world.said(name, status="RUNNING")
     assert after.started_at == before.started_at
     await world.dashboards.stop(about(name))
     await world.said(name, status="STOPPED")
 
 
+async def _said_again(world: World, head: StubHead | LocalRay, name: str) -> bool | None:
+    """Publish the cluster and a job; None while NATS cannot be written to."""
+    try:
+        await world.cluster("ray", head.dashboard_url, auth=token_auth())
+        await world.job(name, "ray")
+    except Unreachable:
+        return None
+    return True
+
+
 async def test_the_tools_of_nats_find_it(world: World, own_nats: Nats) -> None:
     client = Client()
     await client.connect(own_nats.url)
-    answer = await client.request(f"$SRV.INFO.{calls.SERVICE}", b"", timeout=10)
+    answer = await client.request(f"$SRV.INFO.{calls.SERVICE}", b"", timeout=patient(10))
     await client.close()
     found = {endpoint["name"]: endpoint["subject"] for endpoint in json.loads(answer.data)["endpoints"]}
     assert found["submit"] == "manta.v1.call.dashboard.submit"

@@ -18,6 +18,7 @@ from manta_common.kube.protocol import Kube, Scope
 from manta_common.kube.series import Notice
 from tests.contract.kube.objects import WIDGET, Object, widget
 from tests.parts.eventually import eventually
+from tests.parts.patience import patient
 
 CREATED = Notice(
     controller="raycluster-controller", type="Normal", reason="CreatedPod", action="Create", note="Created pod a"
@@ -165,7 +166,7 @@ async def test_what_is_left_is_written_at_the_end(kube: Kube, space: str) -> Non
     told = Recorder(kube, "host-1", gap=timedelta(hours=1))
     for _ in range(3):
         told.record(about, CREATED)
-        await told.drain(limit_seconds=10)
-    (event,) = await written(kube, space, about.uid)
+        await told.drain(limit_seconds=patient(10))
+    (event,) = await written(kube, space, about.uid, total=3)
     assert event.series is not None
     assert event.series.count == 3

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from tests.parts.nats import Nats
-from tests.parts.ports import free_ports
+from tests.parts.ports import free_port, free_ports
 from tests.parts.process import PartFailed, Unavailable, accepts
 from tests.parts.redis import Redis
 from tests.parts.server import Given, Server
@@ -15,6 +15,11 @@ def test_ports_differ_and_are_free() -> None:
     ports = free_ports(50)
     assert len(set(ports)) == 50
     assert not any(accepts(port) for port in ports)
+
+
+def test_a_port_is_not_given_twice_though_nobody_listens_there_yet() -> None:
+    ports = [free_port() for _ in range(500)]
+    assert len(set(ports)) == 500
 
 
 def test_a_given_server_is_neither_killed_nor_wiped() -> None:
