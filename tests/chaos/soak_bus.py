@@ -154,7 +154,7 @@ async def _client(url: str) -> AsyncIterator[Client]:
 
 
 async def _readers(client: Client, stream: str) -> int:
-    answer = await client.request(f"$JS.API.STREAM.INFO.{stream}", timeout=CALL_SECONDS)
+    answer = await client.request(f"$JS.API.STREAM.INFO.{stream}", timeout=patient(CALL_SECONDS))
     count: int = msgspec.json.decode(answer.data)["state"]["consumer_count"]
     return count
 
@@ -162,6 +162,6 @@ async def _readers(client: Client, stream: str) -> int:
 async def _expires(client: Client, subject: str) -> bool:
     """Whether the last word on a subject has an end; one that has come to it by now had one."""
     body = msgspec.json.encode({"last_by_subj": subject})
-    answer = await client.request(f"$JS.API.STREAM.MSG.GET.{STATE_STREAM}", body, timeout=CALL_SECONDS)
+    answer = await client.request(f"$JS.API.STREAM.MSG.GET.{STATE_STREAM}", body, timeout=patient(CALL_SECONDS))
     message = msgspec.json.decode(answer.data).get("message")
     return message is None or TIME_TO_LIVE in base64.b64decode(message.get("hdrs", ""))

@@ -24,6 +24,7 @@ from tests.bench.side_growth import rss_mib
 from tests.chaos.soak_feed import WIDE, Followed, Page
 from tests.chaos.soak_memory import Living
 from tests.parts.control_plane import ControlPlane
+from tests.parts.patience import patient
 from tests.parts.ports import free_port
 from tests.parts.process import Process
 
@@ -99,7 +100,7 @@ class Replica:
         return True
 
     def _get(self, path: str) -> bytes:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=PAGE_SECONDS) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=patient(PAGE_SECONDS)) as answer:
             body: bytes = answer.read()
         return body
 

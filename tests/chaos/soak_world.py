@@ -16,6 +16,7 @@ from tests.chaos.soak_memory import Living, living_complaints
 from tests.chaos.soak_services import FOLLOWED, WATCHER, Fleet, Replica
 from tests.chaos.soak_truth import Obj, cluster_complaints, job_complaints
 from tests.chaos.soak_users import Users
+from tests.parts.cluster import ApiError
 from tests.parts.control_plane import ControlPlane
 from tests.parts.nats import Nats
 from tests.parts.process import wait_until
@@ -49,8 +50,16 @@ class World:
         """Delete all clusters and jobs, and wait until nothing is left of them."""
         for kind in (RAYJOB, RAYCLUSTER):
             for one in self.objects(kind):
-                self.plane.request("DELETE", kind.path(self.namespace, one["metadata"]["name"]))
+                self._remove(kind, one["metadata"]["name"])
         agree("everything is gone", lambda: [f"{one.kind}s are left" for one in LEFT if self.objects(one)])
+
+    def _remove(self, kind: Kind, name: str) -> None:
+        """Delete an object, which may have gone meanwhile."""
+        try:
+            self.plane.request("DELETE", kind.path(self.namespace, name))
+        except ApiError as error:
+            if error.code != 404:
+                raise
 
     def rests(self, before: dict[str, Living]) -> dict[str, Living]:
         """Wait until no more lives in the survivors than before; what does."""

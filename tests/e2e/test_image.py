@@ -1,5 +1,6 @@
 """Manta's own images on a real node: the chart's pods run a RayJob on real Ray to its end, and clean up."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -132,8 +133,9 @@ def test_a_job_is_submitted_finished_and_cleaned_up(
     _wait(real_node, "its cluster goes", lambda: _pods(real_node, node_namespace, head=True) == [])
     real_node.request("DELETE", f"{path}/{NAME}")
     _wait(real_node, "all of it goes", lambda: _pods(real_node, node_namespace) == [])
-    assert _names(real_node, f"apis/ray.io/v1/namespaces/{node_namespace}/rayclusters") == []
-    assert _names(real_node, f"api/v1/namespaces/{node_namespace}/services") == []
+    for path in ("apis/ray.io/v1/namespaces/{}/rayclusters", "api/v1/namespaces/{}/services"):
+        is_empty = functools.partial(_is_empty, real_node, path.format(node_namespace))
+        _wait(real_node, f"nothing is left of {path}", is_empty)
 
 
 def _wait(
@@ -160,6 +162,10 @@ def _status(node: RealNode, namespace: str) -> dict[str, Any]:
 def _pods(node: RealNode, namespace: str, *, head: bool = False) -> list[str]:
     selector = "?labelSelector=ray.io/node-type=head" if head else ""
     return _names(node, f"api/v1/namespaces/{namespace}/pods{selector}")
+
+
+def _is_empty(node: RealNode, path: str) -> bool:
+    return _names(node, path) == []
 
 
 def _names(node: RealNode, path: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The real node is real: containers run, services resolve, tokens count, what fails restarts, what is deleted ends."""
 
+import functools
 import json
 import pathlib
 import secrets
@@ -108,6 +109,11 @@ def answers(pod: Pod, *command: str) -> str | None:
         return None
 
 
+def _says(pod: Pod, text: str, *command: str) -> bool:
+    """Whether a command in a pod succeeds and says something."""
+    return text in (answers(pod, *command) or "")
+
+
 def fetched(url: str) -> str | None:
     """A page, if it can be had."""
     try:
@@ -173,7 +179,9 @@ def test_a_command_is_executed_in_a_running_pod(real_node: RealNode, node_namesp
 def test_a_service_is_resolved_and_reached_from_another_pod(web: Pod) -> None:
     name = f"web.{web.namespace}.svc.cluster.local"
     client = idle_pod(web.node, web.namespace, "client")
-    assert service(web)["clusterIP"] in client.execute("nslookup", name)
+    address = service(web)["clusterIP"]
+    resolves = functools.partial(_says, client, address, "nslookup", name)
+    wait_until("the name is resolved", resolves, limit_seconds=LIMIT_SECONDS)
     get = (*FETCH, f"http://{name}")
     wait_until("the service answers a pod", lambda: answers(client, *get) == PAGE, limit_seconds=LIMIT_SECONDS)
 
@@ -238,7 +246,7 @@ def test_a_run_that_is_killed_leaves_no_process_and_no_network(real_node: RealNo
 def test_deleting_a_pod_ends_its_processes(real_node: RealNode, node_namespace: str) -> None:
     mark = new_mark()
     pod = Pod(real_node, node_namespace, "sleeper").create({"command": ["sleep", mark]}).wait_for_phase("Running")
-    assert len(sleepers(mark)) == 1
+    wait_until("it sleeps", lambda: len(sleepers(mark)) == 1, limit_seconds=LIMIT_SECONDS)
     pod.kubectl("delete", "pod", pod.name, "--wait=false")
     wait_until("nobody sleeps", lambda: sleepers(mark) == [], limit_seconds=LIMIT_SECONDS)
     wait_until("the pod is gone", lambda: pod.kubectl("get", "pods", "-o", "name") == "", limit_seconds=LIMIT_SECONDS)
