@@ -19,9 +19,9 @@ GAP = timedelta(seconds=10)  # between two writes of one series
 AGAIN = timedelta(seconds=10)
 TRIES = 12
 CAPACITY = 4096
-LATE = timedelta(seconds=5)  # that an event may be because there is more important work
+LATE = GAP  # that an event may be because there is more important work
 LOOK = timedelta(milliseconds=100)  # how often it is seen whether there still is
-CROWD = 512  # events that wait; more of them are written whatever else there is to do
+CROWD = CAPACITY // 4  # events that wait; more of them are written whatever else there is to do
 log = logging.getLogger(__name__)
 
 
