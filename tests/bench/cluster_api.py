@@ -14,8 +14,8 @@ from manta_common.api.raycluster import RayCluster
 from manta_common.errors import NotFound
 from manta_common.keys import Key
 from manta_common.kinds import POD, RAYCLUSTER, Kind
-from manta_common.kube.client import Client, connect
-from manta_common.kube.protocol import Patch, Scope
+from manta_common.kube.client import connect
+from manta_common.kube.protocol import Kube, Patch, Scope
 from manta_common.kube.settings import KubeSettings
 from manta_common.ray.names import Place
 from manta_common.ray.pods import worker_pods
@@ -51,7 +51,7 @@ class Seen(msgspec.Struct, frozen=True):
 class Api:
     """One namespace, by one client."""
 
-    def __init__(self, kube: Client, namespace: str) -> None:
+    def __init__(self, kube: Kube, namespace: str) -> None:
         self.kube, self.namespace = kube, namespace
 
     async def create(self, name: str, *, workers: int) -> None:

@@ -12,8 +12,7 @@ from manta_common.api.labels import CLUSTER
 from manta_common.api.raycluster import RayCluster
 from manta_common.keys import Key
 from manta_common.kinds import POD, RAYCLUSTER, SERVICE
-from manta_common.kube.client import Client
-from manta_common.kube.protocol import MergePatch, Scope
+from manta_common.kube.protocol import Kube, MergePatch, Scope
 from manta_common.ray.names import Place
 from manta_common.ray.pods import head_pod, worker_pods
 from manta_common.ray.services import head_service
@@ -27,7 +26,7 @@ SETTINGS = RaySettings()
 class Script:
     """Makes RayClusters, their head Services and pods, and writes one status of each: that it is ready. No events."""
 
-    def __init__(self, kube: Client, namespace: str, workers: int) -> None:
+    def __init__(self, kube: Kube, namespace: str, workers: int) -> None:
         self._kube, self._namespace, self._workers = kube, namespace, workers
         self._room = asyncio.Semaphore(IN_FLIGHT)
         self._run: dict[str, asyncio.Event] = {}

@@ -3,10 +3,10 @@
 import contextlib
 import pathlib
 import secrets
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, TypeVar
 
-from manta_common.kinds import RAYJOB
+from manta_common.kinds import RAYJOB, RAYSERVICE, Kind
 from manta_common.kube.protocol import MergePatch
 from tests.bench.beforehand import Calm
 from tests.bench.cluster_api import Api, run
@@ -20,6 +20,7 @@ from tests.parts.stub_serves import StubServes
 
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 CLEANING_SECONDS = 600
+HELD: Sequence[Kind] = (RAYJOB, RAYSERVICE)  # kinds that both operators give a finalizer
 OVER = "over"  # a measurement that was given up at the limit
 T = TypeVar("T")
 Steps = Callable[[Api], Coroutine[Any, Any, T]]
@@ -97,10 +98,11 @@ def world(
         found.jobs, found.serves = jobs, serves
         yield found
     if not last:
-        run(plane, namespace, _clean, limit_seconds=CLEANING_SECONDS)
+        run(plane, namespace, clean, limit_seconds=CLEANING_SECONDS)
 
 
-async def _clean(api: Api) -> None:
-    """Nobody is there any more who would take the finalizers away."""
-    await api.patch_many(RAYJOB, await api.names(RAYJOB), MergePatch({"metadata": {"finalizers": None}}))
+async def clean(api: Api) -> None:
+    """Leave nothing of a namespace; nobody is there any more who would take the finalizers away."""
+    for kind in HELD:
+        await api.patch_many(kind, await api.names(kind), MergePatch({"metadata": {"finalizers": None}}))
     await api.delete_namespace()

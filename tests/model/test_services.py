@@ -14,7 +14,7 @@ from tests.model.services import TWO, Arm, Scene, crashes, lose_head
 
 SEEDS = 5
 # Writes of the serve-reconciler, events included:
-BEGINNING_WRITES = 13  # from a new RayService to one that serves
+BEGINNING_WRITES = 12  # from a new RayService to one that serves
 UPGRADE_WRITES = 14
 
 

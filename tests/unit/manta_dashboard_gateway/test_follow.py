@@ -18,6 +18,7 @@ from manta_dashboard_gateway.seen import (
     JobSpec,
     JobStatus,
     Meta,
+    Outline,
     RayService,
     RayServiceCluster,
     RayServiceSpec,
@@ -142,3 +143,26 @@ def test_what_its_rayservice_wants_is_known() -> None:
     assert [*service.clusters] == [Key("team", "old"), Key("team", "ray")]
     found = followed(cluster(labels=SERVES, ready_at=NOW), [], [service])
     assert found.serve == Serving(ready=True, proxy=False, config="applications: []", capacity=20)
+
+
+def serving(**parts: Any) -> RayService:
+    """A RayService whose first cluster is to come."""
+    pending = RayServiceCluster(ray_cluster_name="ray", **parts)
+    return RayService(
+        metadata=Meta(name="service", namespace="team"), status=RayServiceStatus(pending_service_status=pending)
+    )
+
+
+@pytest.mark.parametrize(
+    ("services", "jobs", "untold"),
+    [
+        pytest.param([serving()], [], True, id="its status knows no application"),
+        pytest.param([serving(application_statuses={"one": Outline()})], [], False, id="its status knows one"),
+        pytest.param([], [], False, id="nobody knows of its RayService"),
+        pytest.param([serving()], [held(job())], False, id="a job is waited for"),
+    ],
+)
+def test_serve_that_nobody_has_told_what_to_run(
+    services: list[RayService], jobs: list[Held[Job]], untold: bool
+) -> None:
+    assert followed(cluster(labels=SERVES, ready_at=NOW), jobs, services).untold is untold

@@ -51,8 +51,12 @@ def test_what_is_new_shares_the_haste(new: int, seconds: float) -> None:
 
 
 def test_the_first_question_is_spread_unless_it_is_urgent() -> None:
-    assert first_delay_seconds(PACE, new=True, chance=0.5) == 0
-    assert first_delay_seconds(PACE, new=False, chance=0.5) == 1.5
+    assert first_delay_seconds(PACE, new=True, untold=False, chance=0.5) == 0
+    assert first_delay_seconds(PACE, new=False, untold=False, chance=0.5) == 1.5
+
+
+def test_serve_that_was_told_nothing_is_asked_when_it_is_told_or_soon() -> None:
+    assert first_delay_seconds(PACE, new=True, untold=True, chance=0.5) == PACE.new_seconds
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,29 @@ async def test_serve_that_was_told_what_to_run(poll: Poll, said: ServeReport, af
     assert poll.state(after, new=False) == state
 
 
+async def test_what_runs_on_a_head_that_ran_nothing_is_what_it_was_told(poll: Poll) -> None:
+    poll.learn_serve(report())
+    poll.hurry(0)
+    poll.learn_serve(report("RUNNING"))
+    assert poll.state(0.1, new=True) == "usual"
+
+
+async def test_a_head_that_turns_out_to_have_run_nothing_when_it_was_told(poll: Poll) -> None:
+    poll.hurry(0)
+    poll.learn_serve(report())
+    assert poll.state(0.1, new=True) == "new"
+    poll.learn_serve(report("RUNNING"))
+    assert poll.state(0.1, new=True) == "usual"
+
+
+@pytest.mark.parametrize("before", [report("RUNNING"), report(silent=True)], ids=["it ran something", "nobody knows"])
+async def test_what_runs_may_be_what_ran_before(poll: Poll, before: ServeReport) -> None:
+    poll.learn_serve(before)
+    poll.hurry(0)
+    poll.learn_serve(report("RUNNING"))
+    assert poll.state(0.1, new=False) == "new"
+
+
 async def test_a_proxy_that_nobody_wants_to_know_of_holds_up_nothing(poll: Poll) -> None:
     poll.follow(Followed(serve=Serving(config="one", proxy=False)), None, 0)
     poll.serve = report("RUNNING", proxy=None)

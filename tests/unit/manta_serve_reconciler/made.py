@@ -80,17 +80,17 @@ def head(name: str, serve: str = "false") -> Pod:
     return Pod(metadata=about, status=PodStatus(conditions=(StatusCondition(type="Ready", status="True"),)))
 
 
-def kube_service(name: str, leads_to: str) -> Service:
+def kube_service(name: str, leads_to: str, **meta: Any) -> Service:
     """A Service of the RayService."""
-    about = ObjectMeta(
-        name=name, namespace="ns", uid=f"{name}-uid", resource_version="5", labels=manifests.origin("demo")
-    )
+    known = {"name": name, "namespace": "ns", "uid": f"{name}-uid", "resource_version": "5", **meta}
+    about = ObjectMeta(labels=manifests.origin("demo"), **known)
     return Service(metadata=about, spec=ServiceSpec(selector={labels.CLUSTER: leads_to}))
 
 
-def services(leads_to: str) -> dict[str, Service]:
+def services(leads_to: str, *, made_at: datetime | None = None) -> dict[str, Service]:
     """Both Services."""
-    return {name: kube_service(name, leads_to) for name in ("demo-head-svc", "demo-serve-svc")}
+    names = ("demo-head-svc", "demo-serve-svc")
+    return {name: kube_service(name, leads_to, creation_timestamp=made_at or ago(60)) for name in names}
 
 
 def side(role: Role, name: str = "", **parts: Any) -> Side:

@@ -30,6 +30,7 @@ from manta_serve_reconciler.actions import (
 from manta_serve_reconciler.conditions import find
 from manta_serve_reconciler.decide import decide
 from manta_serve_reconciler.observed import Observed, ServeSettings, Submitted
+from manta_serve_reconciler.policies import promotion
 from tests.unit.manta_serve_reconciler import made
 
 STEADY = RayServiceStatuses(
@@ -75,6 +76,43 @@ def test_the_first_cluster_that_is_ready_gets_services_and_serves_in_the_same_pa
     assert status.active_service_status.ray_cluster_name == "new"
     assert status.active_service_status.application_statuses["one"].status == "RUNNING"
     assert status.pending_service_status == RayServiceStatus()
+
+
+STARTING = RayServiceStatuses(
+    conditions=(
+        made.condition("Ready", "False", "Initializing"),
+        made.condition("UpgradeInProgress", "False", "Initializing"),
+    )
+)
+
+
+def starting(*, made_ago: float | None = None, meta: dict[str, Any] | None = None, **parts: Any) -> Observed:
+    """A RayService whose first cluster is ready; its Services were made so many seconds ago, or not yet."""
+    pending = made.side("pending", "new", cluster=made.cluster("new"), report=made.report())
+    services = {} if made_ago is None else made.services("new", made_at=made.ago(made_ago))
+    return made.observed(made.service(status=STARTING, meta=meta), pending=pending, services=services, **parts)
+
+
+def test_that_the_first_cluster_serves_is_told_when_requests_reach_it() -> None:
+    assert names(starting()) == [["Recheck"], ["CreateService", "CreateService"]]
+    for endpoints in ({}, {"demo-serve-svc": 0}):
+        found = starting(made_ago=0.5, endpoints=endpoints)
+        assert decided(found) == [(Recheck(made.ago(0.5) + promotion.SOON),)]
+    status = written(starting(made_ago=0.5, endpoints={"demo-serve-svc": 1}))
+    assert status.active_service_status.ray_cluster_name == "new"
+    assert (status.num_serve_endpoints, status.service_status) == (1, "Running")
+
+
+def test_that_the_first_cluster_serves_is_told_soon_though_no_request_reaches_it() -> None:
+    status = written(starting(made_ago=2))
+    assert status.active_service_status.ray_cluster_name == "new"
+    assert status.pending_service_status == RayServiceStatus()
+    assert find(status, "Ready").status == "False"  # type: ignore[union-attr]
+
+
+def test_a_service_whose_time_is_over_does_not_wait_for_requests() -> None:
+    found = starting(made_ago=0.5, meta={"annotations": {"ray.io/initializing-timeout": "10s"}})
+    assert find(written(found), "Ready").reason == "InitializingTimeout"  # type: ignore[union-attr]
 
 
 def upgrade(**pending: Any) -> Observed:

@@ -19,6 +19,7 @@ import uvloop
 from manta_common.command import options
 from manta_common.config import Config, changed, load, shown
 from manta_common.errors import Misconfigured
+from manta_common.garbage import seldom_collected
 from manta_common.parts import Parts
 from manta_common.telemetry.export import tracing_of
 from manta_common.telemetry.health import Health
@@ -64,7 +65,7 @@ def serve(config: C, main: Main[C], service: str, *, opened: socket.socket | Non
     sys.excepthook = _log_crash
     tracing = tracing_of(os.environ, service, _release(service))
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with seldom_collected(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(_serve(config, main, service=service, tracing=tracing, opened=opened))
     finally:
         if not tracing.close(FLUSH_SECONDS):

@@ -93,6 +93,7 @@ async def run_plane(parts: Parts, plane: Plane) -> None:
 
 async def run_planes(parts: Parts, recorder: Recorder, planes: Sequence[Plane]) -> None:
     """The same for several planes whose events one recorder writes; what is left of those is written at the end."""
+    recorder.give_way(lambda: any(not plane.worker.idle for plane in planes))
     async with asyncio.TaskGroup() as group:
         telling = group.create_task(recorder.run())
         async with asyncio.TaskGroup() as running:

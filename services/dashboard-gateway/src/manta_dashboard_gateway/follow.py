@@ -39,11 +39,15 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be asked of one cluster's dashboard. `new_until`: until then every moment counts."""
+    """What is to be asked of one cluster's dashboard. `new_until`: until then every moment counts.
+
+    `untold`: nobody has told Serve yet what to run, so that there is nothing to learn of it until somebody does.
+    """
 
     jobs: tuple[FollowedJob, ...] = ()
     serve: Serving | None = None
     new_until: datetime | None = None
+    untold: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.jobs or self.serve)
@@ -57,8 +61,11 @@ def followed(cluster: Cluster, jobs: Iterable[Held[Job]], services: Iterable[Ray
     found = sorted(FollowedJob(job.key, job.uid, job.object.status.job_id, job.partition) for job in waiting)
     moments = [*(job.object.status.start_time for job in waiting), _head_ready_at(cluster)]
     latest = max((moment for moment in moments if moment), default=None)
-    serving = _serving(cluster, services)
-    return Followed(jobs=tuple(found), serve=serving, new_until=latest + NEW_FOR if latest else None)
+    named = list(services)
+    serving = _serving(cluster, named)
+    untold = not found and any(not each.clusters[cluster.metadata.key].application_statuses for each in named)
+    new_until = latest + NEW_FOR if latest else None
+    return Followed(jobs=tuple(found), serve=serving, new_until=new_until, untold=untold)
 
 
 def is_followed(job: Job) -> bool:

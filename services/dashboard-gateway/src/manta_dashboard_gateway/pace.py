@@ -74,6 +74,11 @@ def _least_seconds(pace: Pace, state: State) -> float:
             return pace.usual_seconds
 
 
-def first_delay_seconds(pace: Pace, *, new: bool, chance: float) -> float:
-    """When to ask for the first time: at once what is new, the rest spread over one interval."""
+def first_delay_seconds(pace: Pace, *, new: bool, untold: bool, chance: float) -> float:
+    """When to ask for the first time: at once what is new, the rest spread over one interval.
+
+    Serve that was told nothing yet will be by way of us, mostly within milliseconds, and is asked then.
+    """
+    if untold:
+        return pace.new_seconds
     return 0.0 if new else pace.usual_seconds * chance

@@ -13,6 +13,7 @@ from manta_dashboard_gateway.rounds import Rounds
 
 MOVING: Final = frozenset({"NOT_STARTED", "DEPLOYING", "DELETING"})  # of applications, which will soon be otherwise
 RUNNING: Final = "RUNNING"
+NEVER: Final = float("-inf")
 SURE_AFTER_SECONDS: Final = 1.0  # what an application says earlier may still be about what it ran before
 
 
@@ -27,7 +28,7 @@ class Poll:
         self.serve: ServeReport | None = None
         self.unsaid = False
         self.hurries = 0  # how often somebody could not wait for the next round
-        self.quick_until = self._sure_at = float("-inf")
+        self.quick_until = self._sure_at = NEVER
         self.serve_place = Place(SERVE_INFO, partition, dashboard.target.cluster)
         self._places: dict[FollowedJob, Place[JobReport]] = {}
 
@@ -72,7 +73,7 @@ class Poll:
         """Something was changed on purpose: ask now, and often for a while, also if it is being asked already."""
         self.hurries += 1
         self.due_at, self.quick_until = monotonic, monotonic + NEW_FOR.total_seconds()
-        self._sure_at = monotonic + SURE_AFTER_SECONDS
+        self._sure_at = NEVER if _runs_nothing(self.serve) else monotonic + SURE_AFTER_SECONDS
 
     def place(self, job: FollowedJob) -> Place[JobReport]:
         """Where a job's report stands."""
@@ -85,7 +86,9 @@ class Poll:
             self.unsaid = True
 
     def learn_serve(self, report: ServeReport) -> None:
-        """The same for Serve."""
+        """The same for Serve; when it ran nothing, what it says next can only be about what it was told."""
+        if _runs_nothing(report):
+            self._sure_at = NEVER
         if not is_same(self.serve, report):
             self.serve = report
             self.unsaid = True
@@ -114,3 +117,7 @@ def _place(job: FollowedJob) -> Place[JobReport]:
 
 def _has_ended(report: JobReport | None) -> bool:
     return report is not None and report.is_terminal and not report.trouble
+
+
+def _runs_nothing(report: ServeReport | None) -> bool:
+    return report is not None and not report.trouble and not report.applications

@@ -68,8 +68,8 @@ class Polls:
         cluster, now = dashboard.target.cluster, self._times.clock.monotonic()
         poll = self._polls.get(cluster)
         if poll is None or poll.dashboard is not dashboard or poll.partition != partition:
-            chance = self._times.chance.random()
-            due_at = now + first_delay_seconds(self._times.pace, new=self._is_new(followed), chance=chance)
+            chance, new = self._times.chance.random(), self._is_new(followed)
+            due_at = now + first_delay_seconds(self._times.pace, new=new, untold=followed.untold, chance=chance)
             rounds = Rounds(dashboard, self._limits, now=self._times.now)
             poll = self._polls[cluster] = Poll(dashboard, rounds, partition=partition, due_at=due_at)
         poll.follow(followed, proxy, now)

@@ -129,11 +129,16 @@ class RayServiceSpec(Wire, frozen=True, kw_only=True):
     exclude_head_pod_from_serve_svc: bool = False
 
 
+class Outline(Wire, frozen=True, kw_only=True):
+    """Something of which only the existence matters."""
+
+
 class RayServiceCluster(Wire, frozen=True, kw_only=True):
-    """One of the two clusters of a RayService."""
+    """One of the two clusters of a RayService; of its applications only the names matter."""
 
     ray_cluster_name: str = ""
     target_capacity: int | None = None
+    application_statuses: dict[str, Outline] = field(default_factory=dict)
 
 
 class RayServiceStatus(Wire, frozen=True, kw_only=True):
@@ -155,10 +160,6 @@ class RayService(Wire, frozen=True, kw_only=True):
         """The cluster that serves and the one to come, as far as there are."""
         both = (self.status.active_service_status, self.status.pending_service_status)
         return {Key(self.metadata.namespace, one.ray_cluster_name): one for one in both if one.ray_cluster_name}
-
-
-class Outline(Wire, frozen=True, kw_only=True):
-    """A report of ours, of which only the existence matters."""
 
 
 def cluster_of(service: Service) -> Key:

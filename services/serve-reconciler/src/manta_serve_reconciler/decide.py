@@ -16,6 +16,7 @@ from manta_serve_reconciler.policies import (
     clusters,
     heads,
     incremental,
+    promotion,
     services,
     suspension,
     timeouts,
@@ -84,8 +85,9 @@ def _at_once(observed: Observed, settings: ServeSettings, now: datetime) -> Step
     promotes = bool(aim.cluster) and aim.cluster == observed.pending.name
     found = status.Found(active=active, pending=pending, promotes=promotes, problem=aim.problem)
     outcome = status.outcome(observed, found, settings, now)
-    step = _whole(observed, found, outcome, settings)
-    return msgspec.structs.replace(step, phases=(aim.actions,))
+    until = None if outcome.told else promotion.waits_until(observed, outcome.status, now)
+    step = _whole(observed, found, status.Outcome(status=observed.status) if until else outcome, settings)
+    return msgspec.structs.replace(step, phases=(aim.actions,), due=(*step.due, *([until] if until else ())))
 
 
 def _step_by_step(observed: Observed, settings: ServeSettings, now: datetime) -> Step:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
@@ -18,6 +19,9 @@ GAP = timedelta(seconds=10)  # between two writes of one series
 AGAIN = timedelta(seconds=10)
 TRIES = 12
 CAPACITY = 4096
+LATE = GAP  # that an event may be because there is more important work
+LOOK = timedelta(milliseconds=100)  # how often it is seen whether there still is
+CROWD = CAPACITY // 4  # events that wait; more of them are written whatever else there is to do
 log = logging.getLogger(__name__)
 
 
@@ -31,13 +35,19 @@ def reference(kind: Kind, key: Key, uid: str) -> ObjectReference:
 class Recorder:
     """Takes events at once and writes them in its own time; `run` must be running.
 
-    When the API server cannot be reached events are kept and tried again, as many as there is room for.
+    When the API server cannot be reached events are kept and tried again, as many as there is room for. While there is
+    something else to do, what went well is told a little later: nobody waits for that, but for the work.
     """
 
     def __init__(self, kube: Kube, instance: str, *, capacity: int = CAPACITY, gap: timedelta = GAP) -> None:
         self._kube, self._gap = kube, gap
         self._ledger = Ledger(instance, window=WINDOW, capacity=capacity)
         self._wanted = asyncio.Event()
+        self._is_busy: Callable[[], bool] = lambda: False
+
+    def give_way(self, is_busy: Callable[[], bool]) -> None:
+        """From now on let the work go before events, while this is so and for a few seconds at most."""
+        self._is_busy = is_busy
 
     def record(self, regarding: ObjectReference, notice: Notice) -> None:
         """Tell something about an object; in the object's namespace, or in `default` if it has none."""
@@ -66,13 +76,24 @@ class Recorder:
 
     async def _write_due(self, *, everything: bool) -> datetime | None:
         """Write the events whose time has come; when the next one's does."""
-        for series in tuple(self._ledger.waiting()):
-            if everything or series.due_at <= self._kube.now():
+        waiting = tuple(self._ledger.waiting())
+        for series in waiting:
+            if everything or self._is_turn(series, crowded=len(waiting) > CROWD):
                 await self._write(series)
         return min((series.due_at for series in self._ledger.waiting()), default=None)
 
+    def _is_turn(self, series: Series, *, crowded: bool) -> bool:
+        """Whether an event is due, and does not give way to anything."""
+        late = self._kube.now() - series.due_at
+        if late < timedelta() or late >= LATE or crowded or series.body["type"] != "Normal":
+            return late >= timedelta()
+        return not self._is_busy()
+
     async def _wait(self, next_at: datetime | None) -> None:
-        """Until an event is recorded or due; one that came while we wrote is seen at once."""
+        """Until an event is recorded or due; one that came while we wrote is seen at once, unless it gives way."""
+        if next_at is not None and next_at <= self._kube.now() and self._is_busy():
+            await asyncio.sleep(LOOK.total_seconds())
+            return
         seconds = None if next_at is None else max(0.0, (next_at - self._kube.now()).total_seconds())
         try:
             async with asyncio.timeout(seconds):
