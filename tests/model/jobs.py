@@ -12,6 +12,7 @@ from manta_common.errors import Unreachable
 from manta_common.kinds import JOB, POD, RAYCLUSTER, RAYJOB
 from manta_common.kube.events import Recorder
 from manta_common.plane import Shape
+from manta_common.telemetry.names import PASSES
 from manta_dashboard_gateway.gateway import Gateway, Setup
 from manta_embedded.sim.dashboards import Reply
 from manta_embedded.sim.nodes import PodScript
@@ -35,7 +36,7 @@ class Process(Seated):
     """The job-reconciler as its main function runs it."""
 
     def __init__(self, seat: Seat, settings: JobSettings) -> None:
-        recorder = Recorder(seat.kube, seat.name)
+        recorder, self.metrics = Recorder(seat.kube, seat.name), seat.means.metrics
         self.service = JobService(seat.kube, seat.means, settings, recorder, Shape(partitions=PARTITIONS))
         super().__init__(recorder, self.service.plane)
 
@@ -47,10 +48,11 @@ class Scene:
         self.world = world
         self.submitted: Counter[tuple[str, str]] = Counter()  # by job id and head pod
         self._ended: dict[str, Any] = {}
+        self._reconcilers: list[Process] = []
         clusters.begin(world)
         world.start("gateway-1", self._gateway)
         for number in range(1, replicas + 1):
-            world.start(f"jobs-{number}", lambda seat: Process(seat, settings or JobSettings()))
+            world.start(f"jobs-{number}", lambda seat: self._reconciler(seat, settings or JobSettings()))
         world.nodes.rule(self._submitter)
         world.nodes.rule(Submitters(lambda method, url, body: self.ask(method, url, body, 10)).beside)
         world.always(self._complaint)
@@ -75,6 +77,12 @@ class Scene:
         """How far a job has come."""
         return str(self.status(name).get("jobDeploymentStatus", ""))
 
+    @property
+    def passes(self) -> float:
+        """How many passes there were for jobs."""
+        counts = (process.metrics.numbers(PASSES).samples() for process in self._reconcilers)
+        return sum(number for samples in counts for _, _, number in samples)
+
     async def reach(self, state: str, name: str = "a", *, limit_seconds: float = 120) -> None:
         """Wait until a job has come so far."""
         await self.world.until(f"{name} is {state}", lambda: self.state(name) == state, limit_seconds=limit_seconds)
@@ -93,6 +101,10 @@ class Scene:
         named = {self.status(job["metadata"]["name"]).get("rayClusterName") for job in self.world.objects(RAYJOB)}
         left = {cluster["metadata"]["name"] for cluster in self.world.objects(RAYCLUSTER)}
         assert left <= named | {"shared"}, left
+
+    def _reconciler(self, seat: Seat, settings: JobSettings) -> Process:
+        self._reconcilers.append(Process(seat, settings))
+        return self._reconcilers[-1]
 
     def _gateway(self, seat: Seat) -> Gateway:
         return Gateway(seat.means, NearTransport(self.ask, seat), Setup(partitions=PARTITIONS))

@@ -23,6 +23,7 @@ from tests.model.jobs import ENDED, FAILS, LASTS, SUCCEEDS, Scene
 
 SEEDS = 10
 MOST_WRITES = {"HTTPMode": 18, "K8sJobMode": 26, "SidecarMode": 20}  # of a job that is tried twice, events included
+MOST_PASSES = 12
 PAUSE_WRITES = 16  # of one that is suspended and resumed
 RECONCILER = "jobs-1"
 SUSPENDABLE: dict[str, Any] = {"shutdownAfterJobFinishes": True}
@@ -43,16 +44,19 @@ def test_a_job_ends(mode: str, entrypoint: str, state: str) -> None:
     simulate(scenario)
 
 
-def test_a_job_costs_few_writes_and_none_while_it_runs() -> None:
+def test_a_job_costs_few_writes_and_passes_and_none_while_it_runs() -> None:
     async def scenario(world: World) -> None:
         scene = Scene(world)
         scene.make(entrypoint="sleep 3600")
         await world.until("it runs", lambda: scene.status().get("jobStatus") == "RUNNING")
         await world.sleep(5)
-        version = (world.find(RAYJOB, "a") or {})["metadata"]["resourceVersion"]
+        version, passes = (world.find(RAYJOB, "a") or {})["metadata"]["resourceVersion"], scene.passes
         await world.sleep(3000)
         assert (world.find(RAYJOB, "a") or {})["metadata"]["resourceVersion"] == version
+        assert 0 < scene.passes == passes
         await scene.reach("Complete", limit_seconds=1000)
+        await world.sleep(5)
+        assert scene.passes <= MOST_PASSES
 
     world = simulate(scenario)
     writes = [line for line in world.history.text().splitlines() if "patch status     rayjob" in line]

@@ -7,7 +7,7 @@ import pytest
 
 from manta_common.api.rayjob import RayJobStatus
 from manta_common.deeds import Recheck, Tell
-from manta_job_reconciler.actions import Action, AddFinalizer, DeleteCluster, Submit, WriteStatus
+from manta_job_reconciler.actions import Action, CreateCluster, DeleteCluster, Submit, WriteStatus
 from manta_job_reconciler.decide import decide
 from manta_job_reconciler.observed import JobSettings, Observed
 from tests.unit.manta_job_reconciler.made import NOW, ago, cluster, job, observed, report, running, settled, status
@@ -30,8 +30,30 @@ def test_somebody_elses_job_is_left_alone() -> None:
     assert acts(observed(job(managedBy="kueue.x-k8s.io/multikueue"))) == []
 
 
-def test_the_finalizer_comes_alone() -> None:
-    assert acts(observed(job(meta={"finalizers": []}))) == [AddFinalizer()]
+def order(about: Observed) -> list[str]:
+    return [type(action).__name__ for action in acts(about)]
+
+
+def test_the_finalizer_comes_first_and_the_names_before_the_cluster_that_bears_them() -> None:
+    new = observed(job(meta={"finalizers": []}))
+    assert order(new) == ["AddFinalizer", "WriteStatus", "CreateCluster"]
+    assert acts(new)[-1] == CreateCluster(written(new).ray_cluster_name)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        pytest.param(observed(job(suspend=True, shutdownAfterJobFinishes=True)), id="is suspended"),
+        pytest.param(observed(job(clusterSelector={"ray.io/cluster": "other"})), id="uses another's cluster"),
+    ],
+)
+def test_a_job_gets_no_cluster_at_once_that(about: Observed) -> None:
+    assert order(about) == ["WriteStatus"]
+
+
+def test_a_job_that_was_handed_over_gets_its_service_once_that_is_written() -> None:
+    handed = settled(job(), status("Initializing"), own_service=None)
+    assert order(handed) == ["Submit", "WriteStatus", "CreateService"]
 
 
 @pytest.mark.parametrize(

@@ -46,4 +46,4 @@ def _reported(observed: Observed, step: Step, settings: JobSettings, now: dateti
     is_step = after.job_deployment_status != observed.status.job_deployment_status
     is_submission = any(isinstance(action, Submit) for phase in step.phases for action in phase)
     with_log = is_step and after.reason == reasons.APP_FAILED
-    return [(WriteStatus(after, with_log=with_log, with_answer=is_submission),), step.told]
+    return [(WriteStatus(after, with_log=with_log, with_answer=is_submission),), step.told, *step.then]

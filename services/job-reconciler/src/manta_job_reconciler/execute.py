@@ -74,7 +74,7 @@ class Hands(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Errand:
-    """One job whose actions are carried out."""
+    """One job whose actions are carried out in a pass; each write stands on what the one before has made of it."""
 
     def __init__(self, item: Item, observed: Observed, hands: Hands) -> None:
         self._item, self._observed, self._hands = item, observed, hands
@@ -110,8 +110,10 @@ class Errand:
         step = {"op": "add", "path": "/metadata/finalizers", "value": wanted}
         patch = guarded(meta.resource_version, [step])
         try:
-            await self._hands.writes.patch(self._item, RAYJOB, self._item.key, patch=patch, into=RayJob)
-        except NotFound:
+            self._job = await self._hands.writes.patch(self._item, RAYJOB, self._item.key, patch=patch, into=RayJob)
+        except NotFound as error:
+            if present:
+                raise NotCaughtUp("the job is gone") from error
             log.debug("job is gone already", extra={"key": str(self._item)})
 
     async def _create(self, action: CreateCluster | CreateSubmitter | CreateService) -> None:
@@ -209,14 +211,15 @@ class Errand:
             tail = await self._ray.log_tail()
             if tail not in status.message:  # Ray itself often tells the end of the log
                 status = msgspec.structs.replace(status, message=f"{status.message}\n{tail}")
+        before = self._job
         await self._patch_status(status)
-        self._hands.gauges.wrote(self._job, status, self._hands.now())
+        self._hands.gauges.wrote(before, status, self._hands.now())
 
     async def _patch_status(self, status: RayJobStatus) -> None:
         empty: manifests.Manifest = {"rayClusterStatus": {}, "rayJobInfo": {}}  # KubeRay writes them all the same
         changes = empty | merge_patch(to_builtins(self._job.status), to_builtins(status))
         body = {"metadata": {"resourceVersion": self._job.metadata.resource_version}, "status": changes}
-        await self._hands.writes.write_status(self._item, RAYJOB, patch=MergePatch(body), into=RayJob)
+        self._job = await self._hands.writes.write_status(self._item, RAYJOB, patch=MergePatch(body), into=RayJob)
 
     def _note(self, action: Tell | Recheck) -> None:
         if isinstance(action, Recheck):

@@ -35,7 +35,7 @@ def next_step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
 def _by_state(observed: Observed, settings: JobSettings, now: datetime) -> Step:
     match observed.status.job_deployment_status:
         case reasons.NEW:
-            return beginning.step(observed, now)
+            return beginning.step(observed, settings, now)
         case reasons.INITIALIZING:
             return initializing.step(observed, settings, now)
         case reasons.WAITING:

@@ -35,7 +35,7 @@ from manta_job_reconciler.observe import (
     observe,
     submitter_of,
 )
-from manta_job_reconciler.observed import JobSettings, Observed
+from manta_job_reconciler.observed import JobSettings
 
 Phases = Sequence[Phase[Action]]
 
@@ -77,7 +77,7 @@ class JobService:
 
     async def settle(self, item: Item) -> None:
         """One pass."""
-        seen: dict[str, Observed] = {}
+        errands: list[Errand] = []
 
         def decided(view: View, about: Item) -> Phases:
             found = observe(view, self.plane.everywhere, about)
@@ -86,14 +86,14 @@ class JobService:
                 self._judge.forget(about)
                 return []
             found = msgspec.structs.replace(found, problem=self._judge.problem(about, found.job))
-            seen["job"] = found
+            errands.append(Errand(about, found, self._hands))
             self._gauges.saw(about, found.job)
             if found.is_untouched:
                 self.plane.fence.verified(about)  # nothing can have been made for it that the view may lack
             return decide(found, self._settings, self._kube.now())
 
-        async def carry_out(about: Item, action: Action) -> None:
-            await Errand(about, seen["job"], self._hands).carry_out(action)
+        async def carry_out(_: Item, action: Action) -> None:
+            await errands[-1].carry_out(action)
 
         await Settler(
             kube=self._kube,

@@ -13,11 +13,12 @@ from manta_job_reconciler.reasons import FAILED
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Phases of actions, then the status, then what is told of it; at `due` something changes by time alone."""
+    """Phases of actions, the status, what is told of it, what it allows; at `due` something changes by time alone."""
 
     status: RayJobStatus
     phases: tuple[tuple[Action, ...], ...] = ()
     told: tuple[Tell, ...] = ()
+    then: tuple[tuple[Action, ...], ...] = ()  # only after the status was written
     due: tuple[datetime, ...] = ()
 
 

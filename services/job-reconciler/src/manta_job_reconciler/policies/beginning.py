@@ -1,18 +1,20 @@
-"""How an attempt begins: the finalizer first, then its names, which are written before anything bears them."""
+"""How an attempt begins: the finalizer first, then its names, which are written before anything bears them.
+
+All of it is one pass: each write is refused unless the job is still as the one before has left it.
+"""
 
 from datetime import datetime
 
 from manta_common.api import labels, names
-from manta_job_reconciler.actions import AddFinalizer
-from manta_job_reconciler.observed import Observed
+from manta_job_reconciler.actions import Action, AddFinalizer
+from manta_job_reconciler.observed import JobSettings, Observed
+from manta_job_reconciler.policies import initializing
 from manta_job_reconciler.reasons import INITIALIZING, INTERACTIVE_MODE
 from manta_job_reconciler.step import Step, said
 
 
-def step(observed: Observed, now: datetime) -> Step:
-    """Add the finalizer; when it is there, name the Ray job and its cluster."""
-    if not observed.has_finalizer:
-        return Step(status=observed.status, phases=((AddFinalizer(),),))
+def step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
+    """Add the finalizer, name the Ray job and its cluster, and make that cluster."""
     status = said(
         observed.status,
         job_id=_job_id(observed),
@@ -20,7 +22,17 @@ def step(observed: Observed, now: datetime) -> Step:
         job_deployment_status=INITIALIZING,
         start_time=now.replace(microsecond=0),
     )
-    return Step(status=status)
+    first = () if observed.has_finalizer else ((AddFinalizer(),),)
+    return Step(status=status, phases=first, then=_then(observed.after(status), settings, now))
+
+
+def _then(named: Observed, settings: JobSettings, now: datetime) -> tuple[tuple[Action, ...], ...]:
+    """What a job with its names does at once, unless it is to come to another state; a selected cluster is looked for
+    by the next pass."""
+    if named.has_selector:
+        return ()
+    found = initializing.step(named, settings, now)
+    return found.phases if found.status == named.status else ()
 
 
 def _job_id(observed: Observed) -> str:

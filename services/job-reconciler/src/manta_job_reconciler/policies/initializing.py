@@ -7,9 +7,9 @@ from manta_common.api.containers import DASHBOARD_PORT_NAME
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJobStatus
 from manta_job_reconciler import reasons
-from manta_job_reconciler.actions import CreateSubmitter
+from manta_job_reconciler.actions import Action, CreateSubmitter
 from manta_job_reconciler.observed import JobSettings, Observed
-from manta_job_reconciler.policies import clusters, deadlines, gangs, submission, submitter
+from manta_job_reconciler.policies import clusters, deadlines, gangs, services, submission, submitter
 from manta_job_reconciler.step import Step, failed, said
 
 
@@ -22,7 +22,13 @@ def step(observed: Observed, settings: JobSettings, now: datetime) -> Step:
         return over
     due = tuple(at for at in (deadlines.active(observed), deadlines.pre_running(observed)) if at)
     found = _wait(observed, settings, now)
-    return Step(status=found.status, phases=found.phases, due=due)
+    return Step(status=found.status, phases=found.phases, then=_then(observed, found), due=due)
+
+
+def _then(observed: Observed, found: Step) -> tuple[tuple[Action, ...], ...]:
+    """A job that runs now has a Service of its own."""
+    runs = found.status.job_deployment_status == reasons.RUNNING and observed.cluster is not None
+    return (services.actions(observed),) if runs else ()
 
 
 def _wait(observed: Observed, settings: JobSettings, now: datetime) -> Step:
