@@ -24,11 +24,11 @@ class Ports:
         """Different ports that nobody listens on and nobody has been given."""
         ports: list[int] = []
         for port in random.sample(range(FIRST, LAST + 1), LAST - FIRST + 1):
-            if len(ports) == count:
-                return ports
-            if port not in self._taken and self._reserve(port) and _is_free(port):
+            if len(ports) < count and port not in self._taken and self._reserve(port) and _is_free(port):
                 self._taken.add(port)
                 ports.append(port)
+        if len(ports) == count:
+            return ports
         raise OSError(f"{count} free ports between {FIRST} and {LAST} are wanted, {len(ports)} are there")
 
     def _reserve(self, port: int) -> bool:
