@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in a service: its own way takes a sixth of the time of a busy one."""
+"""How often Python looks for garbage in a service: its own way takes up to a quarter of a busy one's time."""
 
 import gc
 from collections.abc import Iterator
