@@ -60,15 +60,26 @@ def test_that_passes(toy): ...
 """
 
 
-def run(folder: pathlib.Path, files: dict[str, str], *, ci: bool) -> subprocess.CompletedProcess[str]:
-    """Run pytest on files of tests with this project's settings."""
+HEEDING = """
+import subprocess, sys
+
+def test_what_is_started_heeds_ctrl_c():
+    ask = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.check_output([sys.executable, "-c", ask]) == b"True\\n"
+"""
+
+
+def run(
+    folder: pathlib.Path, files: dict[str, str], *, ci: bool, before: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest on files of tests with this project's settings, by what stands before it."""
     target = folder / "tests" / "unit"
     target.mkdir(parents=True)
     for name, text in files.items():
         (target / name).write_text(text)
     environment = {**os.environ, "CI": "true" if ci else "", "PYTHONPATH": str(ROOT)}
     options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "--continue-on-collection-errors", "-rA"]
-    command = [sys.executable, "-m", "pytest", *options, str(target)]
+    command = [*before, sys.executable, "-m", "pytest", *options, str(target)]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -125,3 +136,9 @@ def test_a_failure_shows_the_log_of_the_parts_it_used(elsewhere: subprocess.Comp
 def test_the_summary_names_the_parts_and_the_time_of_each_level(elsewhere: subprocess.CompletedProcess[str]) -> None:
     assert "toy: a toy of the test" in elsewhere.stdout
     assert re.search(r"unit \d+\.\d of 240 s", elsewhere.stdout.split("time by level")[1])
+
+
+def test_ctrl_c_counts_in_a_run_in_the_background(tmp_path: pathlib.Path) -> None:
+    """A shell has what it puts into the background ignore it."""
+    done = run(tmp_path, {"test_it.py": HEEDING}, ci=True, before=("env", "--ignore-signal=INT"))
+    assert "1 passed" in done.stdout, done.stdout

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -22,8 +23,11 @@ BUDGET_SECONDS = {"unit": 240, "model": 900, "contract": 240, "integration": 960
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the run's registry of parts."""
+    """Make the run's registry of parts. Ctrl-C counts, for what the tests start too, also in a run that a shell has put
+    into the background, where it would be ignored."""
     config.stash[PARTS] = Parts()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> list[str]:
