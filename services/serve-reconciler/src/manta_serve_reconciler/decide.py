@@ -85,9 +85,10 @@ def _at_once(observed: Observed, settings: ServeSettings, now: datetime) -> Step
     promotes = bool(aim.cluster) and aim.cluster == observed.pending.name
     found = status.Found(active=active, pending=pending, promotes=promotes, problem=aim.problem)
     outcome = status.outcome(observed, found, settings, now)
-    until = None if outcome.told else promotion.waits_until(observed, outcome.status, now)
-    step = _whole(observed, found, status.Outcome(status=observed.status) if until else outcome, settings)
-    return msgspec.structs.replace(step, phases=(aim.actions,), due=(*step.due, *([until] if until else ())))
+    waits = not outcome.told and promotion.waits(observed, outcome.status, now)
+    step = _whole(observed, found, status.Outcome(status=observed.status) if waits else outcome, settings)
+    due = promotion.due(observed) if waits else ()
+    return msgspec.structs.replace(step, phases=(aim.actions,), due=(*step.due, *due))
 
 
 def _step_by_step(observed: Observed, settings: ServeSettings, now: datetime) -> Step:

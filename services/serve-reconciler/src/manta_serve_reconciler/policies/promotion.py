@@ -12,18 +12,17 @@ from manta_serve_reconciler.policies import services
 SOON: Final = timedelta(seconds=2)
 
 
-def waits_until(observed: Observed, after: RayServiceStatuses, now: datetime) -> datetime | None:
-    """Until when a status that has the first cluster serve may wait for its endpoints; None when it need not."""
+def waits(observed: Observed, after: RayServiceStatuses, now: datetime) -> bool:
+    """Whether a status that has the first cluster serve may wait for its endpoints."""
     is_first = not observed.active.name and bool(after.active_service_status.ray_cluster_name)
     if not is_first or not observed.status.conditions or after.num_serve_endpoints > 0:
-        return None
-    until = _made_at(observed, now) + SOON
-    return until if now < until else None
+        return False
+    return bool(services.wanted(observed)) and all(now < until for until in due(observed))
 
 
-def _made_at(observed: Observed, now: datetime) -> datetime:
-    """When the last of both Services was made: now, if one is still to come."""
+def due(observed: Observed) -> tuple[datetime, ...]:
+    """Until when it waits; while a Service is still to come nobody knows: it may be refused again and again."""
     found = [observed.services.get(name) for name in services.wanted(observed).values()]
     times = [each.metadata.creation_timestamp for each in found if each]
     known = [at for at in times if at]
-    return max(known) if len(known) == len(found) else now
+    return (max(known) + SOON,) if known and len(known) == len(found) else ()
