@@ -132,8 +132,8 @@ def test_many_clusters_until_ready(bench: Bench) -> None:
             cpu[name] = side.cpu_seconds() - before
     print(f"\nseconds until {CLUSTERS} clusters of 4 pods are ready:", shown(seconds), "CPU seconds:", shown(cpu))
     assert cpu["Manta"] < 3 * cpu["KubeRay"]
-    # On two cores the bare pods alone take nearly half of KubeRay's time: what comes on top of them is compared.
-    assert seconds["Manta"] - seconds["raw"] < 0.67 * (seconds["KubeRay"] - seconds["raw"])
+    # On two cores the script alone takes more than half of KubeRay's time: what comes on top of it is compared.
+    assert seconds["Manta"] - seconds["script"] < 0.6 * (seconds["KubeRay"] - seconds["script"])
 
 
 def test_a_bystander_does_not_wait_for_a_large_cluster(bench: Bench) -> None:

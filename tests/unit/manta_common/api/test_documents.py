@@ -113,6 +113,18 @@ def test_groups_are_matched_by_their_name() -> None:
     assert [group["newInGroup"] for group in found] == ["b"]
 
 
+def written(value: Wire) -> Any:
+    """As Go writes it. The encoder leaves out the very default only: a float of 0.0 that was given is equal to it."""
+    return _without_zeros(to_builtins(value))
+
+
+def _without_zeros(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {name: one for name, one in value.items() if not (isinstance(one, float) and one == 0)}
+        return {name: _without_zeros(one) for name, one in kept.items()}
+    return [_without_zeros(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(any_manifest(), any_manifest())
 def test_any_change_arrives_and_no_unknown_field_is_lost(
@@ -124,7 +136,7 @@ def test_any_change_arrives_and_no_unknown_field_is_lost(
     same_kind = other[1] if other[0] == kind else {}
     later: Wire = msgspec.json.decode(json.dumps(same_kind), type=kind.type)
     found = merged(document, before, later)
-    assert to_builtins(msgspec.json.decode(found, type=kind.type)) == to_builtins(later)
+    assert written(msgspec.json.decode(found, type=kind.type)) == written(later)
     assert json.loads(found)["unknown"] == {"kept": True}
 
 
