@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench.beforehand import until_calm
 from tests.bench.cluster_sides import cpu_seconds, kuberay_operator
 from tests.bench.job_raw import raw_seconds
 from tests.integration.job_world import CLUSTER, Jobs, JobWorld
@@ -27,7 +28,6 @@ JOBS, HUNG = 200, 20
 RUN_SECONDS = 4
 SECONDS = f"sleep {RUN_SECONDS}"
 LIMIT_SECONDS = 600
-CALM_SECONDS = 3
 STATUS_WRITES = re.compile(
     r'^apiserver_request_total\{.*resource="rayjobs".*subresource="status".*\} (\S+)$', re.MULTILINE
 )
@@ -47,44 +47,12 @@ Start = Callable[[ControlPlane, str, str, pathlib.Path], JobWorld]
 PEERS: dict[str, Start] = {"Manta": JobWorld, "KubeRay": KubeRayWorld}
 
 
-class Calm:
-    """Whether a program has hardly worked for a while; whoever comes first would pay for what it still has to do."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._seen: list[tuple[float, float]] = []  # when, and seconds of CPU until then
-
-    def __call__(self) -> bool:
-        used, now = cpu_seconds(self._pid), time.monotonic()
-        self._seen.append((now, used))
-        before = [cpu for at, cpu in self._seen if now - at >= CALM_SECONDS]
-        return bool(before) and used - before[-1] < 0.1 * CALM_SECONDS
-
-
 @pytest.fixture(scope="module", autouse=True)
 def definitions(control_plane: ControlPlane) -> None:
     """Our CRDs, which KubeRay works under too."""
     ensure([TOOLS["kuberay"]])
     crds.install(control_plane)
-    wait_until("the API server is through with them", Calm(control_plane.api_server.pid), limit_seconds=LIMIT_SECONDS)
-    for plural, kind in (("rayjobs", "RayJob"), ("rayclusters", "RayCluster")):
-        _until_collected(Jobs(control_plane, "default"), plural, kind)
-
-
-def _until_collected(jobs: Jobs, plural: str, kind: str) -> None:
-    """Wait until the garbage collector knows a kind: before that it asks the API server for each owner of that kind."""
-    jobs.create(plural, "owner", {"rayClusterSpec": CLUSTER} if plural == "rayjobs" else CLUSTER)
-    owner = jobs.plane.request("GET", jobs.path(plural, "owner"))["metadata"]
-    reference = {"apiVersion": "ray.io/v1", "kind": kind, "name": "owner", "uid": owner["uid"]}
-    owned = {"metadata": {"name": f"owned-by-{kind.lower()}", "ownerReferences": [reference]}}
-    place = f"api/v1/namespaces/{jobs.namespace}/configmaps"
-    jobs.plane.request("POST", place, owned)
-    jobs.plane.request("DELETE", jobs.path(plural, "owner"))
-    wait_until(
-        f"what a {kind} owned is gone",
-        lambda: all(one["metadata"]["name"] != owned["metadata"]["name"] for one in _items(jobs.plane, place)),
-        limit_seconds=LIMIT_SECONDS,
-    )
+    until_calm(control_plane, {"RayJob": {"rayClusterSpec": CLUSTER}, "RayCluster": CLUSTER})
 
 
 def _items(plane: ControlPlane, place: str) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ class Turns(Generic[K]):
             self._begin(key)
             turn.set_result(None)
         if turns:
-            (self._going_on if self._spent[key] else self._waiting)[key] = turns  # behind the others there
+            self._line_of(key)[key] = turns  # behind the others there
 
     def _learn(self, what: str, seconds: float) -> None:
         """Judge by a round of calls, that is, as many as may be under way, whether there is room for more."""
