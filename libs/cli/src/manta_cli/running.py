@@ -26,8 +26,8 @@ def usage(options: argparse.Namespace) -> int:
 def run(service: str, arguments: Sequence[str]) -> int:
     """Run one service; its exit code."""
     if service in BUILT:
-        config, work, about = BUILT[service]
-        return run_service(config, work, about=about, arguments=arguments)
+        found = BUILT[service]
+        return run_service(found.config, found.main, about=found.about, arguments=arguments)
     if service in TO_COME:
         sys.stderr.write(f"{service}: not built yet; see CHANGELOG.md for what this version can do\n")
         return UNAVAILABLE

@@ -1,47 +1,46 @@
 """The services that this version can run, and those that are still to come."""
 
+import importlib
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
-import manta_cluster_reconciler.config
-import manta_cluster_reconciler.main
-import manta_dashboard_gateway.config
-import manta_dashboard_gateway.main
-import manta_janitor.config
-import manta_janitor.main
-import manta_job_reconciler.config
-import manta_job_reconciler.main
-import manta_serve_reconciler.config
-import manta_serve_reconciler.main
-import manta_watcher.config
-import manta_watcher.main
+import msgspec
+
 from manta_common.config import Config
 from manta_common.parts import Parts
 
 Main = Callable[[Any, Parts], Coroutine[Any, Any, None]]
 
-BUILT: dict[str, tuple[type[Config], Main, str]] = {
-    "watcher": (manta_watcher.config.Config, manta_watcher.main.main, manta_watcher.main.ABOUT),
-    "cluster-reconciler": (
-        manta_cluster_reconciler.config.Config,
-        manta_cluster_reconciler.main.main,
-        manta_cluster_reconciler.main.ABOUT,
-    ),
-    "dashboard-gateway": (
-        manta_dashboard_gateway.config.Config,
-        manta_dashboard_gateway.main.main,
-        manta_dashboard_gateway.main.ABOUT,
-    ),
-    "job-reconciler": (
-        manta_job_reconciler.config.Config,
-        manta_job_reconciler.main.main,
-        manta_job_reconciler.main.ABOUT,
-    ),
-    "serve-reconciler": (
-        manta_serve_reconciler.config.Config,
-        manta_serve_reconciler.main.main,
-        manta_serve_reconciler.main.ABOUT,
-    ),
-    "janitor": (manta_janitor.config.Config, manta_janitor.main.main, manta_janitor.main.ABOUT),
+
+class Service(msgspec.Struct, frozen=True):
+    """A service, by its package. It is loaded when it is asked for: all of them would cost each process 12 MiB."""
+
+    package: str
+
+    @property
+    def config(self) -> type[Config]:
+        """Its settings."""
+        found: type[Config] = importlib.import_module(f"{self.package}.config").Config
+        return found
+
+    @property
+    def main(self) -> Main:
+        """What it does."""
+        found: Main = importlib.import_module(f"{self.package}.main").main
+        return found
+
+    @property
+    def about(self) -> str:
+        """What its `--help` says of it."""
+        return str(importlib.import_module(f"{self.package}.main").ABOUT)
+
+
+BUILT: Final = {
+    "watcher": Service("manta_watcher"),
+    "cluster-reconciler": Service("manta_cluster_reconciler"),
+    "dashboard-gateway": Service("manta_dashboard_gateway"),
+    "job-reconciler": Service("manta_job_reconciler"),
+    "serve-reconciler": Service("manta_serve_reconciler"),
+    "janitor": Service("manta_janitor"),
 }
 TO_COME: tuple[str, ...] = ()

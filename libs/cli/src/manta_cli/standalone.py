@@ -150,9 +150,9 @@ async def _node(api: Api, kube: Kube, settings: NodeSettings, outside: Outside |
 
 async def _serve(services: Mapping[str, Config], parts: Parts) -> None:
     async with asyncio.TaskGroup() as group:
-        for name, (_, main, _) in BUILT.items():
+        for name, service in BUILT.items():
             with log_values(service=name):
-                group.create_task(main(services[name], parts.beside(name)))
+                group.create_task(service.main(services[name], parts.beside(name)))
 
 
 def _tell(place: Place, http: socket.socket) -> None:

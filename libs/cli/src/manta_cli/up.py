@@ -58,12 +58,12 @@ def _standalone(options: argparse.Namespace, environment: Mapping[str, str]) -> 
         raise Misconfigured("--nats goes with --kubeconfig: a standalone Manta has a NATS of its own")
     place = Place(pathlib.Path(options.data).absolute() if options.data else default_folder())
     ways = {**environment, "MANTA_DASHBOARD_GATEWAY_REACH": standalone.BY_POD}
-    services = {name: load(config, ways, None) for name, (config, _, _) in BUILT.items()}
+    services = {name: load(service.config, ways, None) for name, service in BUILT.items()}
     return standalone.run(place, services, load(Config, environment, None))
 
 
 def _serve(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    services = {name: load(config, environment, None) for name, (config, _, _) in BUILT.items()}
+    services = {name: load(service.config, environment, None) for name, service in BUILT.items()}
     return serve(_config(options, environment), functools.partial(_main, services), "cli")
 
 
@@ -93,7 +93,7 @@ async def _main(services: Mapping[str, manta_common.config.Config], config: Conf
         parts.show("services", lambda: {"running": list(BUILT), "not built yet": list(TO_COME)})
         parts.ready()
         async with asyncio.TaskGroup() as group:
-            for name, (_, main, _) in BUILT.items():
+            for name, service in BUILT.items():
                 own = msgspec.structs.replace(services[name], nats_urls=config.nats_urls)
                 with log_values(service=name):
-                    group.create_task(main(own, parts.beside(name)))
+                    group.create_task(service.main(own, parts.beside(name)))

@@ -4,14 +4,10 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 import msgspec
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry as RedisRetry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
 
 from manta_common.api import env
 from manta_common.api.raycluster import RayCluster
@@ -22,6 +18,9 @@ from manta_common.kube.protocol import Kube
 from manta_common.ray.cluster import Unbuildable
 from manta_common.ray.pods import unmarked_head_pod
 from manta_common.ray.settings import RaySettings
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
 
 DEFAULT_PORT: Final = 6379
 LIMIT_SECONDS: Final = 10.0
@@ -122,6 +121,11 @@ def key_prefix(namespace: str) -> str:
 
 async def remove_keys(place: RedisPlace, prefix: str) -> int:
     """Remove all keys with a prefix and return how many there were; what another removes meanwhile is no error."""
+    from redis.asyncio import Redis  # noqa: PLC0415  7 MiB that a janitor need not take while nobody asks for it
+    from redis.asyncio.retry import Retry  # noqa: PLC0415
+    from redis.backoff import NoBackoff  # noqa: PLC0415
+    from redis.exceptions import RedisError  # noqa: PLC0415
+
     client = Redis(
         host=place.host,
         port=place.port,
@@ -131,7 +135,7 @@ async def remove_keys(place: RedisPlace, prefix: str) -> int:
         ssl_ca_certs=place.ca_file or None,
         socket_timeout=LIMIT_SECONDS,
         socket_connect_timeout=LIMIT_SECONDS,
-        retry=RedisRetry(NoBackoff(), 0),
+        retry=Retry(NoBackoff(), 0),
     )
     try:
         async with client:
@@ -141,7 +145,7 @@ async def remove_keys(place: RedisPlace, prefix: str) -> int:
         raise Unreachable(f"Redis at {place.host}:{place.port}{checked}: {_safe(error, place)}") from error
 
 
-async def _remove(client: Redis, pattern: str) -> int:
+async def _remove(client: "Redis", pattern: str) -> int:
     removed, batch = 0, list[bytes]()
     async for key in client.scan_iter(match=pattern, count=BATCH):
         batch.append(key)

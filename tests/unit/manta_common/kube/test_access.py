@@ -124,6 +124,13 @@ async def test_a_proxy_of_the_environment(folder: pathlib.Path) -> None:
     assert (await read(path, "", {**environment, "NO_PROXY": "10.0.0.0/8"})).proxy == ""
 
 
+async def test_of_two_current_contexts_the_first_files_counts(folder: pathlib.Path) -> None:
+    first = write(folder, user={"token": "one"}, name="first")
+    second = json.loads(text(first)) | {"current-context": "y"}
+    (folder / "second").write_text(json.dumps(second))
+    assert (await read(f"{first}{os.pathsep}{folder / 'second'}")).authorization == "Bearer one"
+
+
 async def test_several_files_and_a_context(folder: pathlib.Path) -> None:
     first = write(folder, user={"token": "one"}, name="first")
     document = json.loads(text(first).replace('"x"', '"y"').replace('"u"', '"v"'))
@@ -220,6 +227,54 @@ async def test_a_broken_file_is_named(folder: pathlib.Path, content: str, compla
     (folder / "config").write_text(content)
     with pytest.raises(Misconfigured, match=complaint):
         await read(str(folder / "config"))
+
+
+@pytest.mark.parametrize(
+    ("context", "complaint"),
+    [
+        pytest.param({}, "names no cluster", id="no cluster"),
+        pytest.param({"cluster": "c"}, "names no user", id="no user"),
+        pytest.param({"cluster": "d", "user": "u"}, "there is no cluster d", id="a cluster that is not there"),
+        pytest.param({"cluster": "c", "user": "v"}, "there is no user v", id="a user that is not there"),
+        pytest.param({"cluster": "empty", "user": "u"}, "names no server", id="a cluster without a server"),
+    ],
+)
+async def test_a_context_that_cannot_be_used_is_named(folder: pathlib.Path, context: Any, complaint: str) -> None:
+    document = json.loads(text(write(folder)))
+    document["contexts"][0]["context"] = context
+    document["clusters"].append({"name": "empty", "cluster": {}})
+    (folder / "config").write_text(json.dumps(document))
+    with pytest.raises(Misconfigured, match=complaint):
+        await read(str(folder / "config"))
+
+
+async def test_a_sign_on_whose_token_is_still_good(folder: pathlib.Path) -> None:
+    claims = {"exp": int((datetime.now(UTC) + timedelta(hours=1)).timestamp())}
+    token = f"e30.{base64.b64encode(json.dumps(claims).encode()).decode().rstrip('=')}.sig"
+    provider = {"auth-provider": {"name": "oidc", "config": {"id-token": token}}}
+    kubeconfig = Kubeconfig(write(folder, user=provider, cluster={"certificate-authority": "ca.pem"}), "", {})
+    expected = Access(server=SERVER, authorization=f"Bearer {token}", ca_file=str(folder / "ca.pem"), lasts_seconds=60)
+    assert [await kubeconfig.read(), await kubeconfig.read()] == [expected, expected]
+
+
+async def test_a_sign_on_that_cannot_be_renewed_is_told(folder: pathlib.Path) -> None:
+    provider = {"auth-provider": {"name": "oidc", "config": {"id-token": "e30.e30"}}}
+    with pytest.raises(Misconfigured, match="cannot be used: oidc"):
+        await read(write(folder, user=provider))
+
+
+async def test_a_provider_that_nobody_knows_leaves_the_token(folder: pathlib.Path) -> None:
+    user = {"auth-provider": {"name": "azure"}, "token": "t"}
+    assert (await read(write(folder, user=user))).authorization == "Bearer t"
+
+
+async def test_files_are_beside_the_kubeconfig_that_names_them(folder: pathlib.Path) -> None:
+    (folder / "other").mkdir()
+    (folder / "other" / "token").write_text("beside\n")
+    document = json.loads(text(write(folder, name="first")))
+    user = write(folder / "other", user={"tokenFile": "token"})
+    (folder / "first").write_text(json.dumps({**document, "users": None}))
+    assert (await read(f"{folder / 'first'}{os.pathsep}{user}")).authorization == "Bearer beside"
 
 
 async def test_a_missing_file_is_named(folder: pathlib.Path) -> None:

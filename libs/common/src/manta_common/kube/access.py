@@ -5,19 +5,21 @@ import os
 import pathlib
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from manta_common.errors import Misconfigured
+from manta_common.kube.kubeconfig import Section, sections
 from manta_common.kube.plugins import Credential, Plugin, ask
 from manta_common.kube.proxies import checked_proxy, proxy_for
 
 if TYPE_CHECKING:
-    from kubernetes_asyncio.config.kube_config import ConfigNode, KubeConfigLoader
+    from manta_common.kube.sign_on import SignOn
 
 SERVICE_ACCOUNT = pathlib.Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0  # token files and sign-on tokens are renewed at any time; client-go looks once a minute too
+SIGN_ONS = ("gcp", "oidc")  # of a user's auth-provider
 EARLY_SECONDS = 60.0  # a token is renewed that much before it expires, or after half its life
 
 
@@ -50,7 +52,7 @@ def source(kubeconfig: str = "", context: str = "", environment: Mapping[str, st
 
 
 def service_account(environment: Mapping[str, str], folder: pathlib.Path = SERVICE_ACCOUNT) -> Source:
-    """The access that Kubernetes gives to a pod. It needs no kubernetes_asyncio, whose import takes 2 s and 70 MB."""
+    """The access that Kubernetes gives to a pod."""
 
     def read() -> Access:
         host, port = environment.get("KUBERNETES_SERVICE_HOST", ""), environment.get("KUBERNETES_SERVICE_PORT", "443")
@@ -71,86 +73,66 @@ def service_account(environment: Mapping[str, str], folder: pathlib.Path = SERVI
 
 
 class Kubeconfig:
-    """The access by one context of one or several kubeconfig files, as kubernetes_asyncio reads them."""
+    """The access by one context of one or several kubeconfig files."""
 
     def __init__(self, paths: str, context: str, environment: Mapping[str, str]) -> None:
         self._paths, self._context, self._environment = paths, context, environment
-        self._single_sign_on: KubeConfigLoader | None = None
+        self._sign_on: SignOn | None = None
 
     async def read(self) -> Access:
         """Read the files (again), run the plug-in if there is one; Misconfigured says what is wrong with them."""
-        from kubernetes_asyncio.client import Configuration  # noqa: PLC0415  slow: only where a kubeconfig is used
-        from kubernetes_asyncio.config import ConfigException  # noqa: PLC0415
-        from yaml import YAMLError  # noqa: PLC0415
-
-        configuration = Configuration()
         try:
-            loader, lasts_seconds = await self._loader()
-            await loader.load_and_set(configuration)
-        except (ConfigException, YAMLError, OSError, ValueError, TypeError, LookupError, AssertionError) as error:
+            cluster, user = await asyncio.to_thread(sections, self._paths, self._context)
+            if _signs_on(user):
+                return self._access(cluster, user, await self._signed_on(), REREAD_SECONDS)
+            user, lasts_seconds = await _with_credential(cluster, user)
+            return self._access(cluster, user, user.authorization(), lasts_seconds)
+        except (OSError, ValueError, TypeError, LookupError) as error:
             raise Misconfigured(f"the kubeconfig {self._paths} cannot be used: {error}") from error
-        return self._access(configuration, lasts_seconds)
 
-    async def _loader(self) -> tuple["KubeConfigLoader", float]:
-        """The reader of the files. With single sign-on it is kept: it alone knows the newest refresh token."""
-        from kubernetes_asyncio.config.kube_config import KubeConfigLoader  # noqa: PLC0415
+    async def _signed_on(self) -> str:
+        if self._sign_on is None:
+            from manta_common.kube.sign_on import SignOn  # noqa: PLC0415  35 MiB that few need
 
-        if self._single_sign_on:
-            return self._single_sign_on, REREAD_SECONDS
-        config = await asyncio.to_thread(self._merged)
-        user = _section(config, self._context, "user")
-        lasts_seconds = REREAD_SECONDS if "tokenFile" in user else float("inf")
-        if "exec" in user:
-            plugin = _plugin(user["exec"], pathlib.Path(user.path or "").parent)
-            lasts_seconds = _replace_plugin(
-                user.value, await ask(plugin, _section(config, self._context, "cluster").value)
-            )
-        loader = KubeConfigLoader(config, active_context=self._context or None, config_base_path=None)
-        if "auth-provider" in user:
-            self._single_sign_on, lasts_seconds = loader, REREAD_SECONDS
-        return loader, lasts_seconds
+            self._sign_on = SignOn(self._paths, self._context)
+        return await self._sign_on.authorization()
 
-    def _merged(self) -> "ConfigNode":
-        from kubernetes_asyncio.config.kube_config import KubeConfigMerger  # noqa: PLC0415
-
-        config = KubeConfigMerger(self._paths).config
-        if config is None:
-            raise Misconfigured(f"there is no kubeconfig at {self._paths}: name one, or run in a pod")
-        return config
-
-    def _access(self, configuration: Any, lasts_seconds: float) -> Access:
-        if not configuration.host.startswith(("http://", "https://")):
+    def _access(self, cluster: Section, user: Section, authorization: str, lasts_seconds: float) -> Access:
+        server = cluster.text("server").rstrip("/")
+        if not server.startswith(("http://", "https://")):
             raise Misconfigured(f"the kubeconfig {self._paths} names no server for this context")
-        given = configuration.proxy
+        by_tls, given = server.startswith("https://"), cluster.text("proxy-url")
         return Access(
-            server=configuration.host.rstrip("/"),
-            authorization=configuration.api_key.get("BearerToken", ""),
-            ca_file=configuration.ssl_ca_cert or "",
-            certificate_file=configuration.cert_file or "",
-            key_file=configuration.key_file or "",
-            verify=configuration.verify_ssl,
-            server_name=configuration.tls_server_name or "",
-            proxy=checked_proxy(given) if given else proxy_for(configuration.host, self._environment),
+            server=server,
+            authorization=authorization,
+            ca_file=cluster.file("certificate-authority") if by_tls else "",
+            certificate_file=user.file("client-certificate") if by_tls else "",
+            key_file=user.file("client-key") if by_tls else "",
+            verify=not cluster.content.get("insecure-skip-tls-verify"),
+            server_name=cluster.text("tls-server-name"),
+            proxy=checked_proxy(given) if given else proxy_for(server, self._environment),
             lasts_seconds=lasts_seconds,
         )
 
 
-def _section(config: "ConfigNode", context: str, kind: str) -> "ConfigNode":
-    """The cluster or the user of a context; its `value` may be changed in place."""
-    chosen = context or config["current-context"]
-    contexts: Any = config["contexts"]
-    name = contexts.get_with_name(chosen)["context"].safe_get(kind)
-    if not name:
-        raise Misconfigured(f"the context {chosen} of the kubeconfig names no {kind}")
-    sections: Any = config[f"{kind}s"]
-    section: ConfigNode = sections.get_with_name(name)[kind]
-    return section
+def _signs_on(user: Section) -> bool:
+    provider = user.content.get("auth-provider")
+    return isinstance(provider, Mapping) and provider.get("name") in SIGN_ONS
 
 
-def _plugin(section: "ConfigNode", folder: pathlib.Path) -> Plugin:
+async def _with_credential(cluster: Section, user: Section) -> tuple[Section, float]:
+    """The user with what its plug-in gave, if it has one, and how many seconds that lasts."""
+    if "exec" not in user:
+        return user, REREAD_SECONDS if "tokenFile" in user else float("inf")
+    credential = await ask(_plugin(user.content["exec"], user.folder), cluster.content)
+    content = {name: value for name, value in user.content.items() if name != "exec"}
+    return Section({**content, **credential.as_user()}, user.folder), _lasting(credential)
+
+
+def _plugin(section: object, folder: pathlib.Path) -> Plugin:
     """How the plug-in is called; a relative path counts from the kubeconfig, a bare name is looked for in PATH."""
     try:
-        plugin = msgspec.convert(section.value, Plugin)
+        plugin = msgspec.convert(section, Plugin)
     except msgspec.ValidationError as error:
         raise Misconfigured(f"the exec plug-in of the kubeconfig is not well-formed: {error}") from error
     if os.sep not in plugin.command:
@@ -158,10 +140,8 @@ def _plugin(section: "ConfigNode", folder: pathlib.Path) -> Plugin:
     return msgspec.structs.replace(plugin, command=str(folder / plugin.command))
 
 
-def _replace_plugin(user: dict[str, Any], credential: Credential) -> float:
-    """Put what the plug-in said where a kubeconfig has it; how many seconds it lasts."""
-    del user["exec"]
-    user.update(credential.as_user())
+def _lasting(credential: Credential) -> float:
+    """For how many seconds to use what a plug-in gave."""
     if credential.expires_at is None:
         return float("inf")
     left = (credential.expires_at - datetime.now(UTC)).total_seconds()

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from manta_common.errors import Misconfigured
 from manta_common.settings.names import SERVICES, section
@@ -26,6 +25,8 @@ def places(path: Path, service: str) -> dict[str, Any]:
 
 def _parse(path: Path) -> object:
     """The document; parsers' own messages quote the file, which may hold secrets, so only the place is passed on."""
+    import yaml  # noqa: PLC0415  1 MiB that a service without such a file need not take
+
     try:
         content = path.read_bytes()
         return msgspec.json.decode(content) if path.suffix == ".json" else yaml.safe_load(content)

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-import yaml
 from msgspec import inspect
 
 from manta_common.gotext import GoError, parse_int
@@ -89,6 +88,8 @@ def _untangled(shape: inspect.Type, raw: str) -> object:
 
 
 def _document(raw: str) -> object:
+    import yaml  # noqa: PLC0415  1 MiB that a service without such a setting need not take
+
     try:
         return yaml.safe_load(raw)
     except yaml.YAMLError as error:
