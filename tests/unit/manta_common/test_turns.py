@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from manta_common.turns import COURTESY, LEAST, TURN, Turns
+from manta_common.turns import COURTESY, LEAST, SHARE, TURN, Turns
 from tests.unit.manta_common.virtual import run
 
 
@@ -46,6 +46,25 @@ def test_a_key_with_many_calls_does_not_hold_up_another() -> None:
         return server.answered.index("small")
 
     assert run(main()) <= 8
+
+
+def test_a_key_alone_has_no_more_than_its_share_of_the_places() -> None:
+    async def main(*keys: str) -> int:
+        turns, server = Turns[str](), Server(at_once=2)
+        await make(turns, server, *(key for key in keys for _ in range(100)))
+        return server.most
+
+    assert run(main("a")) == LEAST // SHARE
+    assert run(main(*"abcdefgh")) == LEAST + COURTESY
+
+
+def test_a_place_that_one_key_may_not_have_goes_to_another_at_once() -> None:
+    async def main() -> list[str]:
+        turns, server = Turns[str](least=8, most=8), Server(at_once=8)
+        await make(turns, server, *["large"] * 6, *["small"] * 2)
+        return server.answered
+
+    assert sorted(run(main())[:6]) == ["large"] * 4 + ["small"] * 2
 
 
 def test_many_keys_at_once_get_a_few_more_places_than_one() -> None:

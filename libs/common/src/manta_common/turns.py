@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 LEAST, MOST = 16, 64
+SHARE = 2  # a key has no more than this part of the places at once, a half
 COURTESY = 4  # places beside those for all, for keys that have nothing under way
 TURN = 8  # calls that a key may make before it goes behind the others: what needs few is done with them in one turn
 FORGETTING = 1.001  # in each round: a server that has become slower for good is known as such after some time
@@ -21,7 +22,9 @@ class Turns(Generic[K]):
     """Calls of many keys. Each key has a turn of a few calls, then comes the next, so that a thousand calls of one key
     hold up those of another as little as can be, and many small keys are done one after the other instead of all at
     the end. However many keys there are, they have no more places together. A few more are for keys that have nothing
-    under way: what takes one call after the other would wait before each of them.
+    under way: what takes one call after the other would wait before each of them. And one key alone has no more than
+    its share: what it makes has to be scheduled and started by others, who need the server too, and in whose queues
+    somebody else's pods stand behind it.
 
     The number of places follows the server: as long as calls take no longer than they did at best, there may be more
     at once; when most of a call is waiting for others of ours, more at once would help nobody, and fewer let everybody
@@ -44,6 +47,11 @@ class Turns(Generic[K]):
         """How many calls may be under way at once."""
         return self._places
 
+    @property
+    def _share(self) -> int:
+        """How many of them one key may have."""
+        return max(1, self._places // SHARE)
+
     async def take(self, key: K, what: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make a call when it is the key's turn; `what` names calls that should take the same time."""
         await self._enter(key)
@@ -59,13 +67,15 @@ class Turns(Generic[K]):
     async def _enter(self, key: K) -> None:
         is_new = key not in self._under_way and key not in self._waiting and key not in self._going_on
         is_anyone_waiting = bool(self._waiting or self._going_on)
-        if self._taken < self._places + (COURTESY if is_new else 0) and (is_new or not is_anyone_waiting):
+        may_begin = is_new or (not is_anyone_waiting and self._under_way[key] < self._share)
+        if self._taken < self._places + (COURTESY if is_new else 0) and may_begin:
             if not is_anyone_waiting:
                 self._spent.clear()  # turns are for times in which somebody waits
             self._begin(key)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line_of(key).setdefault(key, deque()).append(turn)
+        self._fill()
         try:
             await turn
         except asyncio.CancelledError:
@@ -100,13 +110,23 @@ class Turns(Generic[K]):
         self._under_way[key] -= 1
         if not self._under_way[key]:
             del self._under_way[key]
-        while (self._going_on or self._waiting) and self._taken < self._places:
-            self._admit()
+        self._fill()
 
-    def _admit(self) -> None:
-        """Let the next key make its next call: first those that are in their turn, then whoever comes next."""
-        line = self._going_on or self._waiting
-        key = next(iter(line))
+    def _fill(self) -> None:
+        """Hand out the places that are free."""
+        while self._taken < self._places and (found := self._next()):
+            self._admit(*found)
+
+    def _next(self) -> tuple[Queues[K], K] | None:
+        """Who makes the next call: first those that are in their turn, then whoever comes next; not beyond a share."""
+        for line in (self._going_on, self._waiting):
+            for key in line:
+                if self._under_way[key] < self._share:
+                    return line, key
+        return None
+
+    def _admit(self, line: Queues[K], key: K) -> None:
+        """Let a key make its next call."""
         turns = line.pop(key)
         turn = turns.popleft()
         if not turn.cancelled():
