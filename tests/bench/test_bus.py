@@ -167,7 +167,7 @@ async def _one(one_round: Round) -> Rate:
 
 
 def _subject(partition: int, number: int) -> str:
-    return f"manta.v1.state.{partition}.pod.default.pod-{number}"
+    return f"manta.v1.state.{partition}.plain.pod.default.pod-{number}"
 
 
 def _run(work: Coroutine[Any, Any, Any]) -> Any:

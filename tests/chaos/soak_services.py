@@ -21,7 +21,7 @@ from manta_job_reconciler.observe import SERVICES as HEAD_SERVICES
 from manta_job_reconciler.reconcile import JobService
 from manta_serve_reconciler.reconcile import ServeService
 from tests.bench.side_growth import rss_mib
-from tests.chaos.soak_feed import WIDE, Followed, Page
+from tests.chaos.soak_feed import ALL, SOME, WIDE, Followed, Page
 from tests.chaos.soak_memory import Living
 from tests.parts.control_plane import ControlPlane
 from tests.parts.patience import patient
@@ -48,8 +48,8 @@ WIDE_SOURCES: Final[dict[str, Iterable[Source[Any]]]] = {
 }
 FOLLOWED: Final[Followed] = {
     plane.name: {
-        **{source.word: not isinstance(source, Picked) for source in plane.sources},
-        **{f"{source.word}{WIDE}": True for source in WIDE_SOURCES.get(plane.name, ())},
+        **{source.word: SOME if isinstance(source, Picked) else source.family or ALL for source in plane.sources},
+        **{f"{source.word}{WIDE}": ALL for source in WIDE_SOURCES.get(plane.name, ())},
     }
     for plane in PLANES
 }

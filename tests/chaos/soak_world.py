@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from manta_common.kinds import POD, RAYCLUSTER, RAYJOB, SERVICE, Kind
-from manta_common.kube.protocol import Scope
 from manta_watcher.watched import WATCHED
 from tests.chaos.soak_bus import Bus, bus_complaints, look
 from tests.chaos.soak_dashboards import SoakDashboards
-from tests.chaos.soak_feed import Known, feed_complaints
+from tests.chaos.soak_feed import Things, feed_complaints, versions
 from tests.chaos.soak_memory import Living, living_complaints
 from tests.chaos.soak_services import FOLLOWED, WATCHER, Fleet, Replica
 from tests.chaos.soak_truth import Obj, cluster_complaints, job_complaints
@@ -80,21 +79,16 @@ class World:
         found: list[Any] = self.plane.request("GET", f"{kind.path(self.namespace)}{query}")["items"]
         return found
 
-    def listed(self) -> dict[str, dict[str, str]]:
-        """Uid and version of all that the watcher watches, as the API server lists it."""
+    def things(self) -> Things:
+        """The metadata of all that the watcher watches, as the API server lists it."""
         return {
             watched.kind.name: {
-                key: told
+                f"{about['namespace']}/{about['name']}": about
                 for scope in watched.scopes([self.namespace])
-                for key, told in self._versions(watched.kind, scope)
+                for about in (one["metadata"] for one in self.objects(watched.kind, scope.labels))
             }
             for watched in WATCHED
         }
-
-    def _versions(self, kind: Kind, scope: Scope) -> Iterator[tuple[str, str]]:
-        for one in self.objects(kind, scope.labels):
-            about = one["metadata"]
-            yield f"{about['namespace']}/{about['name']}", f"{about['uid']} {about['resourceVersion']}"
 
     def _cluster_complaints(self, users: Users) -> list[str]:
         clusters, pods, services = (self.objects(kind) for kind in (RAYCLUSTER, POD, SERVICE))
@@ -104,15 +98,15 @@ class World:
         living = list(self.fleet)
         if len(living) != replicas * len(self.fleet.survivors):
             return [f"{len(living)} processes live"]
-        listed: dict[str, Known] = {**self.listed()}
-        known = sum(len(found) for found in listed.values())
+        things = self.things()
+        known = sum(len(found) for found in things.values())
         return [
-            *feed_complaints([replica.objects() for replica in living], FOLLOWED, listed),
+            *feed_complaints([replica.objects() for replica in living], FOLLOWED, things),
             *_of_watchers([replica for replica in living if replica.service == WATCHER], known),
         ]
 
     def _bus_complaints(self, replicas: int) -> list[str]:
-        return bus_complaints(look(self.nats.url), {**self.listed()}, replicas=replicas)
+        return bus_complaints(look(self.nats.url), versions(self.things()), replicas=replicas)
 
 
 def _of_watchers(watchers: Sequence[Replica], known: int) -> Iterator[str]:

@@ -117,7 +117,7 @@ async def test_a_max_payload_that_is_too_small_is_named(start: Start) -> None:
         pytest.param('{ publish: { deny: "$JS.API.STREAM.CREATE.>" } }', "stream.create", id="to make streams"),
         pytest.param('{ publish: { deny: "$JS.API.STREAM.INFO.>" } }', "stream.info", id="to look at streams"),
         pytest.param('{ subscribe: { deny: "_INBOX.>" } }', "_inbox", id="to get answers"),
-        pytest.param('{ publish: { deny: "manta.v1.state.>" } }', "manta.v1.state.1.toy", id="to write"),
+        pytest.param('{ publish: { deny: "manta.v1.state.>" } }', "manta.v1.state.1.plain.toy", id="to write"),
         pytest.param('{ publish: { deny: "$JS.API.CONSUMER.CREATE.>" } }', "consumer.create", id="to read"),
         pytest.param(
             '{ publish: { deny: "$JS.API.CONSUMER.MSG.NEXT.>" } }', "consumer.msg.next", id="to go on reading"
@@ -195,7 +195,7 @@ async def test_a_stream_of_a_newer_manta_is_left_alone(start: Start) -> None:
 async def _works(settings: BusSettings) -> None:
     """Write something and read it again."""
     async with open_bus(settings) as bus:
-        subject = f"manta.v1.state.1.toy.default.{secrets.token_hex(4)}"
+        subject = f"manta.v1.state.1.plain.toy.default.{secrets.token_hex(4)}"
         await bus.publish(subject, b"here")
         last = await bus.last(subject)
         async with bus.replay([subject]) as batches:

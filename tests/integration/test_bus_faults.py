@@ -130,7 +130,7 @@ async def test_a_writer_that_never_pauses_does_not_keep_the_connection_from_bein
         nonlocal written
         while not stopping.is_set():
             with contextlib.suppress(Retry):
-                await bus.publish(f"manta.v1.state.1.toy.default.{number}", b"")
+                await bus.publish(f"manta.v1.state.1.plain.toy.default.{number}", b"")
                 written += 1
 
     async with open_bus(BusSettings(urls=(own_nats.url,))) as bus, asyncio.TaskGroup() as tasks:
@@ -187,12 +187,12 @@ async def test_wiped_data_is_noticed_and_the_stream_is_there_again(own_nats: Nat
 
 async def test_a_stream_that_was_removed_is_made_again(own_nats: Nats) -> None:
     async with open_bus(BusSettings(urls=(own_nats.url,))) as bus:
-        await bus.publish("manta.v1.state.1.toy.default.a", b"one")
+        await bus.publish("manta.v1.state.1.plain.toy.default.a", b"one")
         await _ask(own_nats.url, "$JS.API.STREAM.DELETE.MANTA_STATE")
 
         async def published() -> int | None:
             try:
-                return await bus.publish("manta.v1.state.1.toy.default.a", b"two")
+                return await bus.publish("manta.v1.state.1.plain.toy.default.a", b"two")
             except Unreachable:
                 return None
 
@@ -201,7 +201,7 @@ async def test_a_stream_that_was_removed_is_made_again(own_nats: Nats) -> None:
 
 async def test_a_consumer_that_was_removed_is_replaced_by_a_fresh_reading(own_nats: Nats) -> None:
     async with open_bus(BusSettings(urls=(own_nats.url,))) as bus:
-        await bus.publish("manta.v1.state.1.toy.default.a", b"one")
+        await bus.publish("manta.v1.state.1.plain.toy.default.a", b"one")
         async with bus.replay(["manta.v1.state.1.>"]) as batches:
             assert (await _until(batches, lambda batch: batch.caught_up)).fresh
             listed = await _ask(own_nats.url, "$JS.API.CONSUMER.NAMES.MANTA_STATE")
@@ -219,11 +219,11 @@ async def test_a_silent_connection_is_noticed_and_replaced(own_nats: Nats) -> No
             relay.fall_silent()
             began = time.monotonic()
             with pytest.raises(Unreachable):
-                await bus.publish("manta.v1.state.1.toy.default.a", b"lost")
+                await bus.publish("manta.v1.state.1.plain.toy.default.a", b"lost")
             await _lost(bus)
             noticed_seconds = time.monotonic() - began
             relay.speak_again()
-            await _published(bus, "manta.v1.state.1.toy.default.a", b"again")
+            await _published(bus, "manta.v1.state.1.plain.toy.default.a", b"again")
             found = await _until(batches, lambda batch: any(one.body == b"again" for one in batch.messages))
     assert noticed_seconds < patient(10)
     assert found.messages
@@ -374,7 +374,7 @@ async def _put(bus: NatsBus, key: str) -> None:
 
 async def _write_many(bus: NatsBus, count: int, body: bytes) -> None:
     for start in range(0, count, 1000):
-        places = [f"manta.v1.state.1.toy.default.{start + number}" for number in range(1000)]
+        places = [f"manta.v1.state.1.plain.toy.default.{start + number}" for number in range(1000)]
         await asyncio.gather(*(bus.publish(place, body) for place in places))
 
 

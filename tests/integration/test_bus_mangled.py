@@ -27,10 +27,10 @@ HELLO = b'CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responder
 QUESTION = encoded({**sample(calls.AboutJob), "cluster": {"namespace": "default", "name": "ray"}})
 OBJECT = encoded({"schema": 1, "namespace": "default", "name": "ray", "uid": "u", "version": "1", "object": {}})
 PLACES = {
-    "manta.v1.state.1.raycluster.default.ray": OBJECT,
-    "manta.v1.state.1.rayjob.default.a": OBJECT,
-    "manta.v1.state.1.jobinfo.default.a": OBJECT,
-    "manta.v1.state.1.serveinfo.default.ray": OBJECT,
+    "manta.v1.state.1.plain.raycluster.default.ray": OBJECT,
+    "manta.v1.state.1.plain.rayjob.default.a": OBJECT,
+    "manta.v1.state.1.plain.jobinfo.default.a": OBJECT,
+    "manta.v1.state.1.plain.serveinfo.default.ray": OBJECT,
     "$KV.manta_members.dashboard-gateway.0123456789abcdef": b'{"leaving":false}',
     "$KV.manta_shards.dashboard-gateway.3": b"0123456789abcdef",
     "manta.v1.call.dashboard.get": QUESTION,

@@ -111,16 +111,16 @@ def test_the_hook_of_an_upgrade_has_the_rights_to_apply_crds(release: Installed)
 @pytest.mark.parametrize(
     ("service", "subject"),
     [
-        ("watcher", "manta.v1.state.0.jobinfo.default.job"),
-        ("dashboard-gateway", "manta.v1.state.0.raycluster.default.one"),
-        ("janitor", "manta.v1.state.0.raycluster.default.one"),
+        ("watcher", "manta.v1.state.0.plain.jobinfo.default.job"),
+        ("dashboard-gateway", "manta.v1.state.0.plain.raycluster.default.one"),
+        ("janitor", "manta.v1.state.0.plain.raycluster.default.one"),
         ("janitor", "manta.v1.call.dashboard.submit"),
         ("janitor", "$KV.manta_members.watcher.somebody"),
         ("job-reconciler", "$JS.API.STREAM.DELETE.MANTA_STATE"),
         ("job-reconciler", "$JS.API.STREAM.PURGE.MANTA_STATE"),
-        ("serve-reconciler", "manta.v1.state.0.serveinfo.default.one"),
+        ("serve-reconciler", "manta.v1.state.0.plain.serveinfo.default.one"),
         ("cluster-reconciler", "manta.v1.call.dashboard.submit"),
-        ("doctor", "manta.v1.state.0.raycluster.default.one"),
+        ("doctor", "manta.v1.state.0.plain.raycluster.default.one"),
         ("doctor", "$JS.API.CONSUMER.CREATE.MANTA_STATE"),
     ],
 )

@@ -24,7 +24,7 @@ def test_a_poison_message_is_skipped_told_of_and_replaced(world: World) -> None:
         world.stream.subject("toy", "t3", "t3"): msgspec.json.encode(odd),
         world.stream.subject("configmap", "t2-0", "t2"): b"\xff{",
         world.stream.subject("toy", "nobody", "t4"): b"",
-        "manta.v1.state.many.toy.tokens": b"{}",
+        "manta.v1.state.many.plain.toy.tokens": b"{}",
     }
     before = world.stream.standing()
     for subject, body in poison.items():

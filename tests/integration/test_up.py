@@ -68,7 +68,10 @@ def watched(url: str) -> int:
     """How many RayClusters the stream knows."""
 
     async def main() -> int:
-        async with open_bus(BusSettings(urls=(url,))) as bus, bus.replay(["manta.v1.state.*.raycluster.>"]) as batches:
+        async with (
+            open_bus(BusSettings(urls=(url,))) as bus,
+            bus.replay(["manta.v1.state.*.*.raycluster.>"]) as batches,
+        ):
             count = 0
             async for batch in batches:
                 count += len(batch.messages)

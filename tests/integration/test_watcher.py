@@ -112,8 +112,9 @@ class World:
         found = []
         async with self.bus() as bus, bus.replay([c.filter() for c in CHANNELS.values()]) as batches:
             async for batch in batches:
-                words = [(message.subject.split(".")[4], message) for message in batch.messages]
-                found += [(word, *CHANNELS[word].read(message)) for word, message in words]
+                words = [(message.subject.split(".")[5], message) for message in batch.messages]
+                read = [(word, *CHANNELS[word].read(message)) for word, message in words]
+                found += [(word, spot.partition, state) for word, spot, state in read]
                 if batch.caught_up:
                     break
         return [one for one in found if one[2].object is not None]

@@ -68,13 +68,13 @@ class Stream:
         """What a message says; None when it cannot be read or is of another namespace."""
         try:
             word = word_of(message.subject)
-            partition, state = CHANNELS[word].read(message)
+            spot, state = CHANNELS[word].read(message)
             version = int(state.version)
         except (Poison, KeyError, ValueError):
             return None
         if state.key.namespace != self._namespace:
             return None
-        return Said(word, state.key.name, partition, version, state.object)
+        return Said(word, state.key.name, spot.partition, version, state.object)
 
     async def _said(self) -> list[Said]:
         found: list[Said] = []

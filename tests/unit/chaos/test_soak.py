@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from manta_common.bus.channel import OF_JOBS
 from manta_common.bus.protocol import MEMBERS, SHARDS
 from manta_common.bus.stream import STATE_STREAM, stream_of
 from manta_common.partitions import PARTITIONS
 from tests.chaos.soak_bus import Bus, bus_complaints
-from tests.chaos.soak_feed import feed_complaints
+from tests.chaos.soak_feed import ALL, SOME, Things, feed_complaints, versions
 from tests.chaos.soak_memory import Living, course, living_complaints
 from tests.chaos.soak_plan import FAILING, OWN, RETRIED, SHARED, Change, Make, Plan, Remove, Size, Wanted, job_spec
 from tests.chaos.soak_services import FOLLOWED, WATCHER
@@ -19,7 +20,11 @@ from tests.chaos.soak_truth import Fate, cluster_complaints, job_complaints
 
 SIZE = Size(clusters=8, jobs=20, ttl_seconds=60)
 EVENT = "manta_common.kube.series.Series"
-LISTED = {"rayjob": {"n/a": "u1 5"}, "raycluster": {"n/c": "u2 7"}}
+THINGS = {
+    "rayjob": {"n/a": {"uid": "u1", "resourceVersion": "5"}},
+    "raycluster": {"n/c": {"uid": "u2", "resourceVersion": "7"}},
+}
+LISTED = versions(THINGS)
 
 
 def plan() -> Plan:
@@ -146,24 +151,39 @@ def page(**words: dict[str, str]) -> dict[str, dict[str, dict[str, str]]]:
     ],
 )
 def test_what_replicas_know_together_is_what_is_listed(pages: list[Any], complaints: list[str]) -> None:
-    assert feed_complaints(pages, {"jobs": {"rayjob": True}}, LISTED) == [f"jobs, rayjob: {one}" for one in complaints]
+    assert feed_complaints(pages, {"jobs": {"rayjob": ALL}}, THINGS) == [f"jobs, rayjob: {one}" for one in complaints]
 
 
 def test_every_replica_knows_all_that_it_reads_of_all_partitions() -> None:
     known = {"raycluster*": {"n/c": "u2 7"}}
-    said = feed_complaints([page(**known), page()], {"jobs": {"raycluster*": True}}, LISTED)
+    said = feed_complaints([page(**known), page()], {"jobs": {"raycluster*": ALL}}, THINGS)
     assert said == ["jobs, raycluster*: n/c is not known"]
 
 
 def test_who_keeps_what_matters_only_may_know_less_but_nothing_that_is_gone() -> None:
-    followed = {"jobs": {"rayjob": False}}
-    assert feed_complaints([page()], followed, LISTED) == []
-    assert feed_complaints([page(rayjob={"n/b": "u 1"})], followed, LISTED) == ["jobs, rayjob: n/b is gone"]
+    followed = {"jobs": {"rayjob": SOME}}
+    assert feed_complaints([page()], followed, THINGS) == []
+    assert feed_complaints([page(rayjob={"n/b": "u 1"})], followed, THINGS) == ["jobs, rayjob: n/b is gone"]
+
+
+def test_who_reads_a_family_knows_what_belongs_to_it_and_nothing_else() -> None:
+    things: Things = {
+        **THINGS,
+        "pod": {
+            "n/plain": {"uid": "p1", "resourceVersion": "1", "ownerReferences": [{"uid": "u2"}]},
+            "n/of-job": {"uid": "p2", "resourceVersion": "1", "ownerReferences": [{"uid": "u4"}]},
+        },
+        "job": {"n/a": {"uid": "u4", "resourceVersion": "1", "ownerReferences": [{"uid": "u1"}]}},
+    }
+    followed = {"jobs": {"pod": OF_JOBS}}
+    assert feed_complaints([page(pod={"n/of-job": "p2 1"})], followed, things) == []
+    said = feed_complaints([page(pod={"n/plain": "p1 1"})], followed, things)
+    assert said == ["jobs, pod: n/of-job is not known", "jobs, pod: n/plain is gone"]
 
 
 def test_a_report_goes_with_its_job() -> None:
     pages = [page(jobinfo={"n/a": "u1 99", "n/b": "u3 1"})]
-    said = feed_complaints(pages, {"jobs": {"jobinfo": True}}, LISTED)
+    said = feed_complaints(pages, {"jobs": {"jobinfo": ALL}}, THINGS)
     assert said == ["jobs, jobinfo: a report of n/b, which is gone"]
 
 

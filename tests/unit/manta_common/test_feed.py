@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from manta_common.api.meta import ObjectMeta
-from manta_common.bus.channel import State
+from manta_common.bus.channel import MIXED, OF_JOBS, OF_SERVE, PLAIN, State
 from manta_common.bus.protocol import Batch, Message
 from manta_common.feed import Feed, Source
 from manta_common.fence import Seen
@@ -81,17 +81,25 @@ class Scene:
         return None if view is None else {held.key.name: held.object.text for held in view.of(TOYS)}
 
 
-def toy(name: str, text: str, *, version: int = 1, metadata: ObjectMeta | None = None, partition: int = 3) -> Message:
+def toy(
+    name: str,
+    text: str,
+    *,
+    version: int = 1,
+    metadata: ObjectMeta | None = None,
+    partition: int = 3,
+    family: str = PLAIN,
+) -> Message:
     state = State(key=Key("n", name), uid="u", version=str(version), object=Toy(text, metadata or ObjectMeta()))
-    return message(name, TOYS.channel.encode(state), partition)
+    return message(name, TOYS.channel.encode(state), partition, family)
 
 
 def tombstone(name: str, *, version: int = 9, partition: int = 3) -> Message:
     return message(name, TOYS.channel.encode(State(key=Key("n", name), uid="u", version=str(version))), partition)
 
 
-def message(name: str, body: bytes, partition: int = 3) -> Message:
-    return Message(subject=TOYS.channel.subject(partition, Key("n", name)), body=body, sequence=1)
+def message(name: str, body: bytes, partition: int = 3, family: str = PLAIN) -> Message:
+    return Message(subject=TOYS.channel.subject(partition, Key("n", name), family), body=body, sequence=1)
 
 
 def test_there_is_no_view_until_the_reading_is_whole() -> None:
@@ -198,7 +206,7 @@ def test_poison_is_told_and_left_out(poison: Message) -> None:
 
 def test_kinds_that_nobody_asked_for_are_passed_over() -> None:
     scene = Scene()
-    scene.take(Message(subject="manta.v1.state.3.other.n.a", body=b"?", sequence=1), fresh=True)
+    scene.take(Message(subject="manta.v1.state.3.plain.other.n.a", body=b"?", sequence=1), fresh=True)
     assert scene.texts() == {}
     assert scene.ear.poison == []
 
@@ -221,6 +229,11 @@ def test_kinds_that_nobody_asked_for_are_passed_over() -> None:
             {},
             id="moved elsewhere and deleted there",
         ),
+        pytest.param(
+            [toy("a", "x"), toy("a", "x", family=OF_JOBS), tombstone("a", version=1)],
+            {"a": 3},
+            id="of another family, and buried in the old one later",
+        ),
     ],
 )
 def test_a_feed_of_many_partitions_shows_an_object_where_it_was_last_put(
@@ -232,6 +245,13 @@ def test_a_feed_of_many_partitions_shows_an_object_where_it_was_last_put(
         scene.take(one)
     assert scene.feed.view is not None
     assert {held.key.name: held.partition for held in scene.feed.view.of(TOYS)} == left
+
+
+def test_a_source_of_a_family_reads_what_is_of_several_too() -> None:
+    source = Source("toy", Toy, family=OF_SERVE)
+    assert source.filters(3) == [source.channel.filter(3, OF_SERVE), source.channel.filter(3, MIXED)]
+    assert source.filters("*") == [source.channel.filter()], "the wide feed is of all"
+    assert TOYS.filters(3) == [TOYS.channel.filter(3)]
 
 
 def test_messages_and_readings_are_counted() -> None:

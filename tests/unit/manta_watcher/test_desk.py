@@ -6,7 +6,7 @@ from manta_common.api.core import Pod
 from manta_common.api.meta import ObjectMeta, OwnerReference
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob
-from manta_common.bus.channel import Channel
+from manta_common.bus.channel import OF_JOBS, PLAIN, Channel, Spot
 from manta_common.keys import Key
 from manta_common.partitions import partition_of
 from manta_watcher.desk import PATIENCE_SECONDS, TOMBSTONE_SECONDS, Desk, Record, Sighting
@@ -55,10 +55,10 @@ class Scene:
         """Kind, partition, version, and whether it is a tombstone, of what was published since last asked."""
         said = []
         for subject, parcel in self.tray.put_down:
-            kind = subject.split(".")[4]
-            partition, _ = CHANNELS[kind].parse(subject)
+            kind = subject.split(".")[5]
+            spot, _ = CHANNELS[kind].parse(subject)
             state = CHANNELS[kind].decode(parcel.body)
-            said.append((kind, partition, state.version, state.object is None))
+            said.append((kind, spot.partition, state.version, state.object is None))
             assert parcel.ttl_seconds == (TOMBSTONE_SECONDS if state.object is None else None)
         self.tray.put_down.clear()
         return said
@@ -83,6 +83,31 @@ def test_a_child_stands_in_the_partition_of_its_root() -> None:
     scene.see(CLUSTER, of="j")
     scene.see(POD)
     assert {partition for _, partition, _, _ in scene.said()} == {home("j")}
+
+
+def test_the_family_is_that_of_everything_above() -> None:
+    scene = Scene()
+    scene.see(CLUSTER)
+    scene.see(JOB)
+    scene.see(Place("raycluster", Key("n", "of-j")), of="j")
+    scene.see(POD)
+    families = [subject.split(".")[4] for subject, _ in scene.tray.put_down]
+    assert families == ["plain", "job", "job", "plain"]
+
+
+def test_another_family_in_the_same_partition_is_told_before_the_old_one_is_buried() -> None:
+    scene = Scene()
+    namesake = Place("rayjob", CLUSTER.key)  # the partition is that of the name
+    scene.see(namesake)
+    scene.see(CLUSTER)
+    scene.see(POD)
+    scene.tray.put_down.clear()
+    assert scene.see(CLUSTER, version=2, of="c") == [POD]
+    old, new = (CHANNELS["raycluster"].subject(home("c"), CLUSTER.key, family) for family in (PLAIN, OF_JOBS))
+    assert [(subject, parcel.after) for subject, parcel in scene.tray.put_down] == [(new, ""), (old, new)]
+    assert [gone for *_, gone in scene.said()] == [False, True]
+    scene.see(POD)
+    assert [gone for *_, gone in scene.said()] == [False, True]
 
 
 def test_a_child_waits_for_what_it_belongs_to_and_is_then_looked_at_again() -> None:
@@ -169,14 +194,14 @@ def test_an_object_that_two_scopes_show_is_gone_when_both_say_so() -> None:
 
 def test_what_stands_in_the_stream_already_is_not_published_again() -> None:
     scene = Scene()
-    scene.desk.recall(CLUSTER, Record(home("c"), "u", 3, 1))
+    scene.desk.recall(CLUSTER, Record(Spot(home("c")), "u", 3, 1))
     scene.see(CLUSTER, version=3)
     assert scene.said() == []
 
 
 def test_what_vanished_while_nobody_watched_is_buried_after_the_list() -> None:
     scene = Scene()
-    scene.desk.recall(CLUSTER, Record(home("c"), "u", 3, 3))
+    scene.desk.recall(CLUSTER, Record(Spot(home("c")), "u", 3, 3))
     scene.desk.listed("raycluster", set(), version=50, scope=1)
     assert scene.said() == [], "the other scope may show it"
     scene.desk.listed("raycluster", set(), version=51, scope=2)
@@ -186,7 +211,7 @@ def test_what_vanished_while_nobody_watched_is_buried_after_the_list() -> None:
 def test_an_object_that_is_read_twice_is_not_buried() -> None:
     scene = Scene()
     for _ in range(2):
-        scene.desk.recall(CLUSTER, Record(home("c"), "u", 3, 1))
+        scene.desk.recall(CLUSTER, Record(Spot(home("c")), "u", 3, 1))
     scene.see(CLUSTER, version=3)
     assert scene.said() == []
 
@@ -194,8 +219,8 @@ def test_an_object_that_is_read_twice_is_not_buried() -> None:
 def test_an_object_found_in_two_partitions_stays_in_its_own_only() -> None:
     scene = Scene()
     elsewhere = (home("c") + 1) % PARTITIONS
-    scene.desk.recall(CLUSTER, Record(home("c"), "u", 3, 1))
-    scene.desk.recall(CLUSTER, Record(elsewhere, "u", 3, 1))
+    scene.desk.recall(CLUSTER, Record(Spot(home("c")), "u", 3, 1))
+    scene.desk.recall(CLUSTER, Record(Spot(elsewhere), "u", 3, 1))
     scene.see(CLUSTER, version=3)
     last = {partition: gone for _, partition, _, gone in scene.said()}
     assert last == {home("c"): False, elsewhere: True}

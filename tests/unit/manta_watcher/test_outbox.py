@@ -13,7 +13,7 @@ from manta_embedded.sim.clock import LoopClock
 from manta_embedded.sim.loop import run
 from manta_watcher.outbox import GRACE_SECONDS, Outbox, Parcel, StoodDown
 
-ONE, OTHER = "manta.v1.state.1.toy.n.one", "manta.v1.state.1.toy.n.other"
+ONE, OTHER = "manta.v1.state.1.plain.toy.n.one", "manta.v1.state.1.plain.toy.n.other"
 TTL_SECONDS = 10
 
 
@@ -103,7 +103,7 @@ async def test_what_was_emptied_is_missing_though_others_have_written_since() ->
         await desk.says(ONE, b"1")
         desk.nats.stream.remove(ONE)
         for number in range(3):
-            await SimulatedBus(desk.nats).publish(f"manta.v1.state.1.jobinfo.n.{number}", b"")
+            await SimulatedBus(desk.nats).publish(f"manta.v1.state.1.plain.jobinfo.n.{number}", b"")
         assert await desk.is_missing()
 
 

@@ -69,7 +69,7 @@ def test_a_reign_goes_on_after_a_session_broke() -> None:
             await asyncio.sleep(5)
             assert watcher.tally.whole
             assert watcher.tally.sessions == sessions
-            subject = "manta.v1.state.1.pod.default.x"
+            subject = "manta.v1.state.1.plain.pod.default.x"
             nats.stream.write(Message(subject=subject, body=b"%d" % sessions, sequence=0), None, None)
         watcher.stop()
         done, _ = await asyncio.wait([running], timeout=5)

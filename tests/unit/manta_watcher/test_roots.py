@@ -4,7 +4,7 @@ import pytest
 
 from manta_common.api.meta import ObjectMeta, OwnerReference
 from manta_common.keys import Key
-from manta_watcher.roots import Place, Roots, parent
+from manta_watcher.roots import Place, Roots, family_of, parent
 
 
 def owner(kind: str, name: str, *, controller: bool = True) -> OwnerReference:
@@ -16,6 +16,7 @@ def place(kind: str, name: str) -> Place:
 
 
 CRON, JOB, CLUSTER, POD = place("raycronjob", "c"), place("rayjob", "j"), place("raycluster", "r"), place("pod", "p")
+SERVICE = place("rayservice", "s")
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,29 @@ def test_the_root_is_the_topmost_object() -> None:
     roots = Roots()
     for child, above in ((POD, CLUSTER), (CLUSTER, JOB), (JOB, CRON), (CRON, None)):
         roots.put(child, above)
-    assert {roots.root(found) for found in (POD, CLUSTER, JOB, CRON)} == {CRON}
+    assert {roots.line(found)[-1] for found in (POD, CLUSTER, JOB, CRON)} == {CRON}
     assert roots.is_complete(POD)
+
+
+@pytest.mark.parametrize(
+    ("line", "family"),
+    [
+        pytest.param([POD, CLUSTER], "plain", id="a cluster of nobody"),
+        pytest.param([POD, CLUSTER, JOB], "job", id="a job's"),
+        pytest.param([POD, CLUSTER, JOB, CRON], "job", id="a schedule's"),
+        pytest.param([POD, CLUSTER, SERVICE], "serve", id="a RayService's"),
+        pytest.param([POD, CLUSTER, JOB, CLUSTER], "job", id="a job that goes with a cluster"),
+        pytest.param([POD, CLUSTER, SERVICE, JOB], "mixed", id="a RayService that goes with a job"),
+    ],
+)
+def test_the_family_of_a_descent(line: list[Place], family: str) -> None:
+    assert family_of(line) == family
 
 
 def test_what_has_not_been_seen_is_named_but_not_complete() -> None:
     roots = Roots()
     roots.put(POD, CLUSTER)
-    assert roots.root(POD) == CLUSTER
+    assert roots.line(POD)[-1] == CLUSTER
     assert not roots.is_complete(POD)
     roots.put(CLUSTER, None)
     assert roots.is_complete(POD)
@@ -90,7 +106,7 @@ def test_adoption_changes_the_root_of_everything_below() -> None:
     assert not roots.put(CLUSTER, None)
     assert roots.put(CLUSTER, JOB)
     assert roots.below(JOB) == [CLUSTER, POD]
-    assert roots.root(POD) == JOB
+    assert roots.line(POD)[-1] == JOB
 
 
 def test_a_removed_object_is_no_longer_below() -> None:
@@ -104,6 +120,6 @@ def test_a_circle_of_owners_ends_somewhere() -> None:
     roots = Roots()
     roots.put(CLUSTER, JOB)
     roots.put(JOB, CLUSTER)
-    assert roots.root(CLUSTER) in (CLUSTER, JOB)
+    assert roots.line(CLUSTER)[-1] in (CLUSTER, JOB)
     assert roots.is_complete(CLUSTER)
     assert set(roots.below(CLUSTER)) == {CLUSTER, JOB}

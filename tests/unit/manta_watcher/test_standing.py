@@ -60,8 +60,10 @@ def altered(**fields: object) -> bytes:
         pytest.param(message(altered(schema=99)), 1, 1, id="a newer schema"),
         pytest.param(message(altered(version="odd")), 1, 1, id="a version that is no number"),
         pytest.param(message(altered(name="other")), 1, 1, id="the name of another"),
-        pytest.param(message(OBJECT, "manta.v1.state.1.raycluster.n"), 0, 1, id="a subject that names nothing"),
-        pytest.param(message(OBJECT, "manta.v1.state.x.raycluster.n.c"), 0, 1, id="a partition that is no number"),
+        pytest.param(message(OBJECT, "manta.v1.state.1.plain.raycluster.n"), 0, 1, id="a subject that names nothing"),
+        pytest.param(
+            message(OBJECT, "manta.v1.state.x.plain.raycluster.n.c"), 0, 1, id="a partition that is no number"
+        ),
     ],
 )
 def test_a_reign_begins_with(found: Message, known: int, unreadable: int) -> None:

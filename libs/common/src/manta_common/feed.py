@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from manta_common.bus.channel import Channel, word_of
+from manta_common.bus.channel import MIXED, Channel, Spot, word_of
 from manta_common.bus.packing import Poison
 from manta_common.bus.protocol import Batch, Bus, Message
 from manta_common.fence import Seen
@@ -26,16 +26,29 @@ UNKNOWN = "unknown"  # the kind of a message that is none of ours
 class Source(Generic[T]):
     """One kind of the feed: its channel, and the indices to find its objects by.
 
-    Where readers look at the version of what is held, a new one is a change even if the object is the same.
+    With a family, the feed of a partition brings only what is of that family, or of several. Where readers look at the
+    version of what is held, a new one is a change even if the object is the same.
     """
 
     def __init__(
-        self, word: str, type_: type[T], indices: Mapping[str, Index[T]] | None = None, *, by_version: bool = False
+        self,
+        word: str,
+        type_: type[T],
+        indices: Mapping[str, Index[T]] | None = None,
+        *,
+        family: str = "",
+        by_version: bool = False,
     ) -> None:
         self.channel: Channel[T] = Channel(word, type_)
+        self.family = family
         self.word = self.channel.word  # the kind's, on the bus
         self.indices = indices or {}
         self.by_version = by_version
+
+    def filters(self, partition: int | Literal["*"]) -> list[str]:
+        """What is to be read of a partition; of all of them, every family is."""
+        families = (self.family, MIXED) if self.family and partition != "*" else ("*",)
+        return [self.channel.filter(partition, family) for family in families]
 
 
 class View:
@@ -190,17 +203,17 @@ def number(version: str) -> int:
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What one message says: an object as it is now, or without one, that it is gone from a partition."""
+    """What one message says: an object as it is now, or without one, that it is gone from its spot."""
 
     word: str
-    partition: int
+    spot: Spot
     held: Held[Any] | None
     seen: Seen
 
     def is_left_behind(self, view: View) -> bool:
-        """Whether this is the tombstone of an object that has moved to another partition in the meantime."""
+        """Whether this is the tombstone of an object that stands in another spot by now."""
         held = view.writer(self.word).held(self.seen.key) if self.held is None else None
-        return held is not None and held.partition != self.partition
+        return held is not None and (held.partition, held.family) != self.spot
 
     def put(self, view: View) -> Held[Any] | None:
         """Into a view; what was there before."""
@@ -210,13 +223,13 @@ class _Told(msgspec.Struct, frozen=True):
 
 def _told(source: Source[Any], message: Message) -> _Told:
     """Read a message; Poison or ValueError when it cannot be."""
-    partition, state = source.channel.read(message)
+    spot, state = source.channel.read(message)
     version = number(state.version)
     if state.object is None:
         gone = Seen(kind=source.word, key=state.key, uid=state.uid, version=version, gone=True)
-        return _Told(source.word, partition, None, gone)
-    held = Held(state.key, state.uid, version, state.object, partition)
-    return _Told(source.word, partition, held, _seen(source.word, held))
+        return _Told(source.word, spot, None, gone)
+    held = Held(state.key, state.uid, version, state.object, spot.partition, spot.family)
+    return _Told(source.word, spot, held, _seen(source.word, held))
 
 
 def _seen(word: str, held: Held[Any]) -> Seen:

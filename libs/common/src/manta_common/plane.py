@@ -56,7 +56,7 @@ class Service(Protocol):
 
 
 class Wide(msgspec.Struct, frozen=True, kw_only=True):
-    """A second feed: kinds that a service reads of all partitions, whoever owns them.
+    """A second feed: kinds that a service reads of all partitions and families, whoever owns them.
 
     `marks` is asked for each partition of ours, with its view: the keys there that an object of these kinds is about.
     """
@@ -274,7 +274,7 @@ class Plane:
         return self._feed("*", wide.sources, ear)
 
     def _feed(self, partition: int | Literal["*"], sources: Sequence[Source[Any]], ear: Ear[Item]) -> Feed:
-        filters = [source.channel.filter(partition) for source in sources]
+        filters = [one for source in sources for one in source.filters(partition)]
         ear.partition = partition
         ear.feed = Feed(self._bus, filters, sources, ear, self._read)
         return ear.feed

@@ -12,13 +12,14 @@ Index = Callable[[T], Iterable[Hashable]]
 
 
 class Held(msgspec.Struct, Generic[T], frozen=True):
-    """One object with its identity, and the partition where it was last seen."""
+    """One object with its identity, and the partition and the family where it was last seen."""
 
     key: Key
     uid: str
     version: int
     object: T
     partition: int = 0
+    family: str = ""
 
 
 class Store(Generic[T]):
@@ -84,7 +85,8 @@ class StoreWriter(Store[T]):
 
 
 def _is_news(before: Held[T], held: Held[T]) -> bool:
-    """Whether it is another object, a newer state, or the same state in another partition."""
+    """Whether it is another object, a newer state, or the same state in another spot."""
     if before.uid != held.uid:
         return True
-    return held.version > before.version or (held.version == before.version and held.partition != before.partition)
+    moved = (held.partition, held.family) != (before.partition, before.family)
+    return held.version > before.version or (held.version == before.version and moved)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from manta_common.api.raycronjob import RayCronJob
+from manta_common.bus.channel import OF_JOBS
 from manta_common.errors import NotCaughtUp, NotFound
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -27,8 +28,8 @@ def schedule_of(job: Tick) -> Iterable[Key]:
     return [Key(job.metadata.namespace, owner.name)] if owner else []
 
 
-SCHEDULES = Source("raycronjob", RayCronJob)
-TICKS = Picked("rayjob", Tick, lambda job: job.schedule is not None, {"schedule": schedule_of})
+SCHEDULES = Source("raycronjob", RayCronJob, family=OF_JOBS)
+TICKS = Picked("rayjob", Tick, lambda job: job.schedule is not None, {"schedule": schedule_of}, family=OF_JOBS)
 
 
 class HistoryService:

@@ -10,6 +10,7 @@ from typing import Any, Final, assert_never
 from manta_common.api.meta import Condition
 from manta_common.api.rayjob import RayJob
 from manta_common.api.wire import to_builtins
+from manta_common.bus.channel import OF_JOBS
 from manta_common.deeds import Recheck
 from manta_common.errors import Conflict, MantaError, NotCaughtUp, NotFound, Rejected
 from manta_common.feed import Source, View
@@ -36,8 +37,8 @@ IN_TIME: Final = timedelta(seconds=3)
 AHEAD: Final = 2  # of so many passes one deletes, while the others read what they are about to delete
 FRESH_SECONDS: Final = 0.2  # a job that was read longer ago is read once more, unless its deletion names its version
 log = logging.getLogger(__name__)
-JOBS = Source("rayjob", EndingJob)
-CLUSTERS = Source("raycluster", JobCluster)
+JOBS = Source("rayjob", EndingJob, family=OF_JOBS)
+CLUSTERS = Source("raycluster", JobCluster, family=OF_JOBS)
 
 
 class EndingService:

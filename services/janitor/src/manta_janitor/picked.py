@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from manta_common.bus.channel import Channel, State
+from manta_common.bus.channel import Channel, Spot, State
 from manta_common.bus.protocol import Message
 from manta_common.feed import Source
 from manta_common.store import Index
@@ -15,9 +15,15 @@ class Picked(Source[T]):
     """A source that keeps the objects that are `wanted`; one that is not wanted any more is gone."""
 
     def __init__(
-        self, word: str, type_: type[T], wanted: Callable[[T], bool], indices: Mapping[str, Index[T]] | None = None
+        self,
+        word: str,
+        type_: type[T],
+        wanted: Callable[[T], bool],
+        indices: Mapping[str, Index[T]] | None = None,
+        *,
+        family: str = "",
     ) -> None:
-        super().__init__(word, type_, indices)
+        super().__init__(word, type_, indices, family=family)
         self.channel: Channel[T] = _Picking(word, type_, wanted)
 
 
@@ -28,8 +34,8 @@ class _Picking(Channel[T]):
         super().__init__(word, type_)
         self._wanted = wanted
 
-    def read(self, message: Message) -> tuple[int, State[T]]:
-        partition, state = super().read(message)
+    def read(self, message: Message) -> tuple[Spot, State[T]]:
+        spot, state = super().read(message)
         if state.object is None or self._wanted(state.object):
-            return partition, state
-        return partition, State(key=state.key, uid=state.uid, version=state.version)
+            return spot, state
+        return spot, State(key=state.key, uid=state.uid, version=state.version)

@@ -6,6 +6,7 @@ from manta_common.api import labels, names
 from manta_common.api.core import Job, Pod, Service
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayjob import RayJob
+from manta_common.bus.channel import OF_JOBS
 from manta_common.dashboard.reports import JobReport
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -45,11 +46,11 @@ def submitter_of(pod: Pod) -> Iterable[Key]:
     return [Key(pod.metadata.namespace, name)] if name else []
 
 
-JOBS = Source("rayjob", RayJob, {"cluster": cluster_keys})
-CLUSTERS = Source("raycluster", RayCluster)
-SERVICES = Source("service", Service)
-SUBMITTERS = Source("job", Job)
-PODS = Source("pod", Pod, {"cluster": cluster_of, "submitter": submitter_of})
+JOBS = Source("rayjob", RayJob, {"cluster": cluster_keys}, family=OF_JOBS)
+CLUSTERS = Source("raycluster", RayCluster, family=OF_JOBS)
+SERVICES = Source("service", Service, family=OF_JOBS)
+SUBMITTERS = Source("job", Job)  # of any family: one without an owner may bear the name of ours
+PODS = Source("pod", Pod, {"cluster": cluster_of, "submitter": submitter_of}, family=OF_JOBS)
 REPORTS = Source("jobinfo", JobReport)
 
 

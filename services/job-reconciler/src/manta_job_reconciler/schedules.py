@@ -12,6 +12,7 @@ from manta_common.api import labels
 from manta_common.api.gates import Gates
 from manta_common.api.raycronjob import RayCronJob
 from manta_common.api.rayjob import RayJob
+from manta_common.bus.channel import OF_JOBS
 from manta_common.deeds import Recheck, Tell
 from manta_common.errors import AlreadyExists
 from manta_common.feed import Source, View
@@ -38,8 +39,8 @@ def schedule_of(job: RayJob) -> Iterable[Key]:
     return [Key(job.metadata.namespace, name)] if name else []
 
 
-SCHEDULES = Source("raycronjob", RayCronJob)
-CHILDREN_JOBS = Source("rayjob", RayJob, {"schedule": schedule_of})
+SCHEDULES = Source("raycronjob", RayCronJob, family=OF_JOBS)
+CHILDREN_JOBS = Source("rayjob", RayJob, {"schedule": schedule_of}, family=OF_JOBS)
 
 
 class CronSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from manta_common.api import labels, names
 from manta_common.api.core import EndpointSlice, Pod, Service
 from manta_common.api.raycluster import RayCluster
 from manta_common.api.rayservice import RayService, RayServiceStatus
+from manta_common.bus.channel import OF_SERVE
 from manta_common.dashboard.reports import ServeReport
 from manta_common.feed import Source, View
 from manta_common.keys import Key
@@ -45,11 +46,11 @@ def selected_by(slice_: EndpointSlice) -> Iterable[Key]:
     return [Key(slice_.metadata.namespace, name)] if name else []
 
 
-SERVICES = Source("rayservice", RayService)
-CLUSTERS = Source("raycluster", RayCluster, {"service": service_of})
-KUBE_SERVICES = Source("service", Service, {"service": service_of})
-PODS = Source("pod", Pod, {"cluster": cluster_of})
-SLICES = Source("endpointslice", EndpointSlice, {"of": selected_by})
+SERVICES = Source("rayservice", RayService, family=OF_SERVE)
+CLUSTERS = Source("raycluster", RayCluster, {"service": service_of}, family=OF_SERVE)
+KUBE_SERVICES = Source("service", Service, {"service": service_of}, family=OF_SERVE)
+PODS = Source("pod", Pod, {"cluster": cluster_of}, family=OF_SERVE)
+SLICES = Source("endpointslice", EndpointSlice, {"of": selected_by}, family=OF_SERVE)
 REPORTS = Source("serveinfo", ServeReport)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from manta_common.api.meta import ObjectMeta
-from manta_common.bus.channel import Channel, State
+from manta_common.bus.channel import Channel, Spot, State
 from manta_common.partitions import partition_of
 from manta_common.telemetry.tracing import Headers
 from manta_watcher.outbox import NONE, Parcel, Sink
-from manta_watcher.roots import Place, Roots, parent
+from manta_watcher.roots import Place, Roots, family_of, parent
 
 TOMBSTONE_SECONDS = 2 * 3600.0
 PATIENCE_SECONDS = 30.0
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 30.0
 class Record(msgspec.Struct):
     """What was last published of an object, and which scopes show it (a bit each)."""
 
-    partition: int
+    spot: Spot
     uid: str
     version: int
     scopes: int
@@ -76,9 +76,9 @@ class Desk:
         return len(self._withheld)
 
     def recall(self, place: Place, record: Record) -> None:
-        """This stands in the stream from before. One object that stands in two partitions is buried in one."""
+        """This stands in the stream from before. One object that stands in two spots is buried in one."""
         other = self._book.get(place)
-        if other and other.partition != record.partition:
+        if other and other.spot != record.spot:
             self._bury(place, other, NONE)
         self._book[place] = record
 
@@ -135,22 +135,27 @@ class Desk:
             return
         # Owners go before what they own: what is left of them stays where it stands, and is not moved to its end.
         stays = record is not None and record.uid == sighting.metadata.uid and not is_complete
-        partition = record.partition if record and stays else self._partition(place)
-        moved = record is not None and record.partition != partition
+        spot = record.spot if record and stays else self._spot(place)
+        moved = record is not None and record.spot != spot
         if record and not moved and (record.uid, record.version) == (sighting.metadata.uid, version):
             record.scopes |= sighting.scope
             return
-        after = self._bury(place, record, sighting.headers) if record and moved else ""
+        # Whoever reads a partition whole must not take for gone what only has another family there: it is buried last.
+        nearby = moved and record is not None and record.spot.partition == spot.partition
+        after = self._bury(place, record, sighting.headers) if record and moved and not nearby else ""
         scopes = waiting.scopes | (record.scopes if record and record.uid == sighting.metadata.uid else 0)
-        self._book[place] = Record(partition, sighting.metadata.uid, version, scopes)
-        self._sink.put(self._subject(place, partition), self._parcel(sighting, after))
+        self._book[place] = Record(spot, sighting.metadata.uid, version, scopes)
+        subject = self._subject(place, spot)
+        self._sink.put(subject, self._parcel(sighting, after))
+        if record and nearby:
+            self._bury(place, record, sighting.headers, after=subject)
 
-    def _bury(self, place: Place, record: Record, headers: Headers) -> str:
+    def _bury(self, place: Place, record: Record, headers: Headers, *, after: str = "") -> str:
         """Publish a tombstone; its subject."""
-        subject = self._subject(place, record.partition)
+        subject = self._subject(place, record.spot)
         state: State[Any] = State(key=place.key, uid=record.uid, version=str(record.version))
         body = self._channels[place.kind].encode(state)
-        self._sink.put(subject, Parcel(body=body, ttl_seconds=self.tombstone_seconds, headers=headers))
+        self._sink.put(subject, Parcel(body=body, ttl_seconds=self.tombstone_seconds, after=after, headers=headers))
         return subject
 
     def _parcel(self, sighting: Sighting, after: str) -> Parcel:
@@ -162,17 +167,17 @@ class Desk:
         return Parcel(body=body, after=after, headers=sighting.headers)
 
     def _below(self, place: Place) -> list[Place]:
-        """What belongs to an object and waited for it, or stands in a partition that is no longer its own."""
-        partition = self._partition(place)
+        """What belongs to an object and waited for it, or stands in a spot that is no longer its own."""
         found = []
         for child in self._roots.below(place):
             record = self._book.get(child)
-            if child in self._withheld or (record and record.partition != partition):
+            if child in self._withheld or (record and record.spot != self._spot(child)):
                 found.append(child)
         return found
 
-    def _partition(self, place: Place) -> int:
-        return partition_of(self._roots.root(place).key, self._partitions)
+    def _spot(self, place: Place) -> Spot:
+        line = self._roots.line(place)
+        return Spot(partition_of(line[-1].key, self._partitions), family_of(line))
 
-    def _subject(self, place: Place, partition: int) -> str:
-        return self._channels[place.kind].subject(partition, place.key)
+    def _subject(self, place: Place, spot: Spot) -> str:
+        return self._channels[place.kind].subject(spot.partition, place.key, spot.family)

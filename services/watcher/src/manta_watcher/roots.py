@@ -1,16 +1,18 @@
 """Which Ray object an object belongs to in the end: that one's name decides the partition of all its children."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 import msgspec
 
 from manta_common.api.labels import CLUSTER, ENDPOINT_SLICE_SERVICE
 from manta_common.api.meta import ObjectMeta
+from manta_common.bus.channel import MIXED, OF_JOBS, OF_SERVE, PLAIN
 from manta_common.keys import Key
 from manta_common.kinds import ENDPOINTSLICE, JOB, RAYCLUSTER, RAYCRONJOB, RAYJOB, RAYSERVICE, SERVICE
 
 PARENTS = {kind.kind: kind.name for kind in (RAYCRONJOB, RAYSERVICE, RAYJOB, RAYCLUSTER, JOB)}
 CHILDREN_BY_LABEL = {"pod"}
+FAMILIES = {RAYCRONJOB.name: OF_JOBS, RAYJOB.name: OF_JOBS, RAYSERVICE.name: OF_SERVE}
 
 
 class Place(msgspec.Struct, frozen=True, order=True):
@@ -33,6 +35,12 @@ def parent(kind: str, metadata: ObjectMeta) -> Place | None:
         if owner.kind in PARENTS:
             return Place(PARENTS[owner.kind], Key(metadata.namespace, owner.name))
     return None
+
+
+def family_of(line: Iterable[Place]) -> str:
+    """The word for what is of such a descent: an object and all above it."""
+    words = {FAMILIES[place.kind] for place in line if place.kind in FAMILIES}
+    return MIXED if len(words) > 1 else next(iter(words), PLAIN)
 
 
 class Roots:
@@ -61,13 +69,13 @@ class Roots:
             if not self._children[above]:
                 del self._children[above]
 
-    def root(self, place: Place) -> Place:
-        """The topmost object above, seen or named; one that belongs to itself by a circle is cut there."""
-        passed: set[Hashable] = set()
+    def line(self, place: Place) -> list[Place]:
+        """An object and all above it, seen or named, up to its root; one that belongs to itself by a circle is cut."""
+        passed: dict[Place, None] = {}
         while place not in passed:
-            passed.add(place)
+            passed[place] = None
             place = self._parents.get(place) or place
-        return place
+        return list(passed)
 
     def is_complete(self, place: Place) -> bool:
         """Whether everything above it was seen."""

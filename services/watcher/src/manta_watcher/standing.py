@@ -70,7 +70,7 @@ class Standing:
         self._outbox.stands(message.subject, message.sequence)
         try:
             word = word_of(message.subject)
-            partition, key = self._channels[word].parse(message.subject)
+            spot, key = self._channels[word].parse(message.subject)
         except Poison as error:
             self._tell_of(message, error)
             return
@@ -83,7 +83,7 @@ class Standing:
             uid, version = state.uid, number(state.version)
         except (Poison, ValueError) as error:
             self._tell_of(message, error)
-        self._desk.recall(Place(word, key), Record(partition, uid, version, self._bits(word, key)))
+        self._desk.recall(Place(word, key), Record(spot, uid, version, self._bits(word, key)))
 
     def _tell_of(self, message: Message, error: Exception) -> None:
         self._tally.unreadable += 1

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manta_common.bus.channel import SCHEMA, Call, Channel, State, call_subject, partition_filter, word_of
+from manta_common.bus.channel import (
+    FAMILIES,
+    OF_JOBS,
+    SCHEMA,
+    Call,
+    Channel,
+    Spot,
+    State,
+    call_subject,
+    partition_filter,
+    word_of,
+)
 from manta_common.bus.packing import COMPRESS_ABOVE, UNPACKED_LIMIT, Poison, pack, unpack
 from manta_common.bus.protocol import Message
 from manta_common.keys import Key
@@ -35,20 +46,20 @@ NAME = st.lists(LABEL, min_size=1, max_size=4).map(".".join)
 @pytest.mark.parametrize(
     ("key", "subject"),
     [
-        pytest.param(Key("default", "teddy"), "manta.v1.state.7.toy.default.teddy", id="plain"),
-        pytest.param(Key("default", "teddy.v2.x"), "manta.v1.state.7.toy.default.teddy_v2_x", id="dots"),
-        pytest.param(Key("", "node-1"), "manta.v1.state.7.toy.-.node-1", id="cluster-wide"),
+        pytest.param(Key("default", "teddy"), "manta.v1.state.7.plain.toy.default.teddy", id="plain"),
+        pytest.param(Key("default", "teddy.v2.x"), "manta.v1.state.7.plain.toy.default.teddy_v2_x", id="dots"),
+        pytest.param(Key("", "node-1"), "manta.v1.state.7.plain.toy.-.node-1", id="cluster-wide"),
     ],
 )
 def test_a_subject_there_and_back(key: Key, subject: str) -> None:
     assert TOYS.subject(7, key) == subject
-    assert TOYS.parse(subject) == (7, key)
+    assert TOYS.parse(subject) == (Spot(7), key)
 
 
-@given(partition=st.integers(0, 10**9), namespace=LABEL | st.just(""), name=NAME)
-def test_every_name_comes_back_from_its_subject(partition: int, namespace: str, name: str) -> None:
+@given(partition=st.integers(0, 10**9), family=st.sampled_from(FAMILIES), namespace=LABEL | st.just(""), name=NAME)
+def test_every_name_comes_back_from_its_subject(partition: int, family: str, namespace: str, name: str) -> None:
     key = Key(namespace, name)
-    assert TOYS.parse(TOYS.subject(partition, key)) == (partition, key)
+    assert TOYS.parse(TOYS.subject(partition, key, family)) == (Spot(partition, family), key)
 
 
 @given(one=NAME, other=NAME)
@@ -66,11 +77,13 @@ def test_a_name_that_no_object_can_have_is_a_mistake(name: str) -> None:
 @pytest.mark.parametrize(
     "subject",
     [
-        "manta.v1.state.7.pod.default.teddy",
-        "manta.v1.state.seven.toy.default.teddy",
-        "manta.v1.state.7.toy.default",
-        "manta.v1.state.7.toy.default.teddy.more",
-        "manta.v2.state.7.toy.default.teddy",
+        "manta.v1.state.7.plain.pod.default.teddy",
+        "manta.v1.state.seven.plain.toy.default.teddy",
+        "manta.v1.state.7.plain.toy.default",
+        "manta.v1.state.7.plain.toy.default.teddy.more",
+        "manta.v1.state.7.other.toy.default.teddy",
+        "manta.v1.state.7.toy.default.teddy",
+        "manta.v2.state.7.plain.toy.default.teddy",
         "other",
     ],
 )
@@ -80,8 +93,9 @@ def test_a_subject_of_something_else_is_poison(subject: str) -> None:
 
 
 def test_filters() -> None:
-    assert TOYS.filter(3) == "manta.v1.state.3.toy.>"
-    assert TOYS.filter() == "manta.v1.state.*.toy.>"
+    assert TOYS.filter(3) == "manta.v1.state.3.*.toy.>"
+    assert TOYS.filter(3, OF_JOBS) == "manta.v1.state.3.job.toy.>"
+    assert TOYS.filter() == "manta.v1.state.*.*.toy.>"
     assert partition_filter(3) == "manta.v1.state.3.>"
 
 
@@ -160,7 +174,7 @@ def test_no_bytes_raise_anything_else(body: bytes) -> None:
 def test_a_message_is_read_with_its_partition() -> None:
     state = State(key=KEY, uid="u", object=Toy(name="teddy"))
     message = Message(subject=TOYS.subject(5, KEY), body=TOYS.encode(state), sequence=1)
-    assert TOYS.read(message) == (5, state)
+    assert TOYS.read(message) == (Spot(5), state)
 
 
 def test_a_message_whose_body_tells_of_another_object_is_poison() -> None:

@@ -25,7 +25,7 @@ from manta_common.telemetry.tracing import extract
 from tests.parts.mangling import HUGE, SEEDS, encoded, examples, mangled, mangled_text, mangled_token, sample
 
 LISTENED, CALLED = 7, 8
-SUBJECT = "manta.v1.state.7.toy.default.teddy"
+SUBJECT = "manta.v1.state.7.plain.toy.default.teddy"
 HEADERS = b"NATS/1.0\r\nManta-Seen: 12.5\r\ntraceparent: 00-1-2-01\r\n\r\n"
 ACK = "$JS.ACK.MANTA_STATE.name.1.20.1.1700000000000000000.5"
 
@@ -111,7 +111,7 @@ def test_a_call_with_headers_of_any_bytes_does_not_end_the_reading(seed: int) ->
 def test_a_subject_that_the_server_takes_and_no_object_has_is_poison(name: bytes) -> None:
     async def play() -> None:
         ears = Ears()
-        await ears._ps.parse(line(LISTENED, b"manta.v1.state.7.toy.default." + name, b"", b"", b"{}"))
+        await ears._ps.parse(line(LISTENED, b"manta.v1.state.7.plain.toy.default." + name, b"", b"", b"{}"))
         with pytest.raises(Poison):
             TOYS.parse(ears.got[0].subject)
 
@@ -123,13 +123,14 @@ def test_a_subject_that_the_server_takes_and_no_object_has_is_poison(name: bytes
 def test_whoever_can_read_a_subject_can_write_over_it(seed: int) -> None:
     subject = mangled_subject(seed).decode(errors="replace")
     with suppress(Poison):
-        assert TOYS.subject(*TOYS.parse(subject)) == subject
+        spot, key = TOYS.parse(subject)
+        assert TOYS.subject(spot.partition, key, spot.family) == subject
 
 
 @pytest.mark.parametrize("partition", ["007", "-1", "٣", "1_0", "9" * 30])
 def test_a_partition_is_written_in_one_way(partition: str) -> None:
     with pytest.raises(Poison):
-        TOYS.parse(f"manta.v1.state.{partition}.toy.default.teddy")
+        TOYS.parse(f"manta.v1.state.{partition}.plain.toy.default.teddy")
 
 
 @examples(500)

@@ -92,4 +92,4 @@ def test_only_known_ends_are_ends(status: str, terminal: bool) -> None:
 def test_a_report_is_read_back_as_it_was_written() -> None:
     state = State(key=Key("ns", "job"), uid="u", version="7", object=RUNNING)
     assert JOB_INFO.decode(JOB_INFO.encode(state)) == state
-    assert JOB_INFO.subject(3, state.key) == "manta.v1.state.3.jobinfo.ns.job"
+    assert JOB_INFO.subject(3, state.key) == "manta.v1.state.3.plain.jobinfo.ns.job"

@@ -1,13 +1,13 @@
 """Channels: the only makers and readers of subjects and bytes.
 
-A state subject is `manta.v1.state.<partition>.<kind>.<namespace>.<name>`. No Kubernetes name has an underscore, so
-dots are written as underscores and read back without loss; the body names the object too, and a message whose body
-and subject disagree is poison.
+A state subject is `manta.v1.state.<partition>.<family>.<kind>.<namespace>.<name>`. No Kubernetes name has an
+underscore, so dots are written as underscores and read back without loss; the body names the object too, and a message
+whose body and subject disagree is poison.
 """
 
 import json
 import re
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,17 +19,31 @@ STATE_PREFIX = "manta.v1.state"
 CALL_PREFIX = "manta.v1.call"
 SCHEMA = 1  # raised only when older readers would misread; they skip and count what is newer
 CLUSTER_WIDE = "-"  # in place of a namespace: no namespace is called that
+# Whose an object is, in a word: a RayJob's or RayCronJob's, a RayService's, one's of both, or neither's.
+OF_JOBS: Final = "job"
+OF_SERVE: Final = "serve"
+MIXED: Final = "mixed"
+PLAIN: Final = "plain"
+FAMILIES: Final = (OF_JOBS, OF_SERVE, MIXED, PLAIN)
 
 NAME = re.compile(r"[a-zA-Z0-9][-.a-zA-Z0-9]*")
 # Exactly what `Channel.subject` makes: whoever reads one can write over it.
 _TOKEN = "[a-zA-Z0-9][-_a-zA-Z0-9]*"
 STATE_SUBJECT = re.compile(
-    rf"{re.escape(STATE_PREFIX)}\.(0|[1-9][0-9]{{0,9}})\.({_TOKEN})\.({_TOKEN}|{CLUSTER_WIDE})\.({_TOKEN})"
+    rf"{re.escape(STATE_PREFIX)}\.(0|[1-9][0-9]{{0,9}})\.({'|'.join(FAMILIES)})\.({_TOKEN})"
+    rf"\.({_TOKEN}|{CLUSTER_WIDE})\.({_TOKEN})"
 )
 
 T = TypeVar("T")
 Q = TypeVar("Q")
 A = TypeVar("A")
+
+
+class Spot(NamedTuple):
+    """Where an object stands on the bus, by what it belongs to: the partition and the family."""
+
+    partition: int
+    family: str = PLAIN
 
 
 class State(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
@@ -79,22 +93,22 @@ class Channel(Generic[T]):
         self._codec: Codec[_Envelope[T]] = Codec(_Envelope[type_])  # type: ignore[valid-type]
         self._place = f".{self.word}."
 
-    def subject(self, partition: int, key: Key) -> str:
+    def subject(self, partition: int, key: Key, family: str = PLAIN) -> str:
         """Where the last word on an object stands."""
         namespace = _token(key.namespace) if key.namespace else CLUSTER_WIDE
-        return f"{STATE_PREFIX}.{partition}{self._place}{namespace}.{_token(key.name)}"
+        return f"{STATE_PREFIX}.{partition}.{family}{self._place}{namespace}.{_token(key.name)}"
 
-    def filter(self, partition: int | Literal["*"] = "*") -> str:
-        """Every object of this kind, of one partition or of all."""
-        return f"{STATE_PREFIX}.{partition}{self._place}>"
+    def filter(self, partition: int | Literal["*"] = "*", family: str = "*") -> str:
+        """Every object of this kind, of one partition or of all, of one family or of all."""
+        return f"{STATE_PREFIX}.{partition}.{family}{self._place}>"
 
-    def parse(self, subject: str) -> tuple[int, Key]:
-        """The partition and the object of a subject; Poison when it is not one of this channel."""
+    def parse(self, subject: str) -> tuple[Spot, Key]:
+        """The spot and the object of a subject; Poison when it is not one of this channel."""
         found = STATE_SUBJECT.fullmatch(subject)
-        if found is None or found[2] != self.word:
+        if found is None or found[3] != self.word:
             raise Poison(f"{subject} is not a subject of {self.word}")
-        namespace = "" if found[3] == CLUSTER_WIDE else found[3].replace("_", ".")
-        return int(found[1]), Key(namespace, found[4].replace("_", "."))
+        namespace = "" if found[4] == CLUSTER_WIDE else found[4].replace("_", ".")
+        return Spot(int(found[1]), found[2]), Key(namespace, found[5].replace("_", "."))
 
     def encode(self, state: State[T]) -> bytes:
         """A state as bytes."""
@@ -119,13 +133,13 @@ class Channel(Generic[T]):
         key = Key(envelope.namespace, envelope.name)
         return State(key=key, uid=envelope.uid, version=envelope.version, object=envelope.object)
 
-    def read(self, message: Message) -> tuple[int, State[T]]:
-        """The partition and the state of a message; Poison when its subject and its body name different objects."""
-        partition, key = self.parse(message.subject)
+    def read(self, message: Message) -> tuple[Spot, State[T]]:
+        """The spot and the state of a message; Poison when its subject and its body name different objects."""
+        spot, key = self.parse(message.subject)
         state = self.decode(message.body)
         if state.key != key:
             raise Poison(f"{message.subject} tells of {state.key}")
-        return partition, state
+        return spot, state
 
 
 class Call(Generic[Q, A]):
@@ -158,10 +172,10 @@ def partition_filter(partition: int) -> str:
 
 def word_of(subject: str) -> str:
     """The kind's word in a state subject, to choose the channel by; Poison when there is none."""
-    parts = subject.removeprefix(f"{STATE_PREFIX}.").split(".", 2)
-    if len(parts) != 3:
+    parts = subject.removeprefix(f"{STATE_PREFIX}.").split(".", 3)
+    if len(parts) != 4:
         raise Poison(f"{subject} is not a state subject")
-    return parts[1]
+    return parts[2]
 
 
 def _token(name: str) -> str:

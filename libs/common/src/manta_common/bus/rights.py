@@ -34,7 +34,7 @@ def subjects(rights: Rights) -> Subjects:
     """The subjects of a service."""
     api = [f"$JS.API.{path.format(stream)}" for path in (*_STREAM_CALLS, *_READER_CALLS) for stream in _STREAMS]
     shared = [f"{bucket_prefix(bucket)}{plane}.>" for bucket in (MEMBERS, SHARDS) for plane in rights.planes]
-    state = [f"{STATE_PREFIX}.*.{word}.>" for word in rights.bus.publishes]
+    state = [f"{STATE_PREFIX}.*.*.{word}.>" for word in rights.bus.publishes]
     calls = [f"{CALL_PREFIX}.{name}.*" for name in rights.bus.calls]
     asked = [f"{CALL_PREFIX}.{name}.*" for name in rights.bus.answers]
     return Subjects(
