@@ -50,7 +50,9 @@ class Now(Fault):
     def strikes(self, request: web.Request) -> bool:
         """Watches go on."""
         is_meant = self.method in ("", request.method) and "watch=" not in request.query_string
-        return is_meant and self.chance.random() < self.share
+        is_struck = is_meant and self.chance.random() < self.share
+        self.hits += is_struck
+        return is_struck
 
 
 @contextmanager
@@ -82,10 +84,13 @@ def failing_calls(system: System) -> Iterator[None]:
         Now(delay_seconds=2.0),
         Now(status=409, method="PATCH"),
     ]
-    for replica in system.replicas:
-        for fault in faults:
-            replica.proxy.inject(dataclasses.replace(fault, chance=random.Random(7)))
+    injected = [
+        replica.proxy.inject(dataclasses.replace(fault, chance=random.Random(7)))
+        for replica in system.replicas
+        for fault in faults
+    ]
     yield
+    assert sum(fault.hits for fault in injected) > 0, "no call has failed"
 
 
 @contextmanager

@@ -40,8 +40,8 @@ def begin(world: World, *, replicas: int = 1, rules: Rules = DEFAULT) -> None:
     for definition in definitions():
         world.create(CRD, definition)
     world.nodes.add(4)
-    world.start("watcher-1", lambda seat: Watcher(seat.means, seat.kube, Task(partitions=PARTITIONS)))
     for number in range(1, replicas + 1):
+        world.start(f"watcher-{number}", lambda seat: Watcher(seat.means, seat.kube, Task(partitions=PARTITIONS)))
         world.start(f"clusters-{number}", functools.partial(Process, rules=rules))
     world.always(lambda event: complaint(world, event))
 

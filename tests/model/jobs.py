@@ -49,9 +49,9 @@ class Scene:
         self.submitted: Counter[tuple[str, str]] = Counter()  # by job id and head pod
         self._ended: dict[str, Any] = {}
         self._reconcilers: list[Process] = []
-        clusters.begin(world)
-        world.start("gateway-1", self._gateway)
+        clusters.begin(world, replicas=replicas)
         for number in range(1, replicas + 1):
+            world.start(f"gateway-{number}", self._gateway)
             world.start(f"jobs-{number}", lambda seat: self._reconciler(seat, settings or JobSettings()))
         world.nodes.rule(self._submitter)
         world.nodes.rule(Submitters(lambda method, url, body: self.ask(method, url, body, 10)).beside)
@@ -107,7 +107,7 @@ class Scene:
         return self._reconcilers[-1]
 
     def _gateway(self, seat: Seat) -> Gateway:
-        return Gateway(seat.means, NearTransport(self.ask, seat), Setup(partitions=PARTITIONS))
+        return Gateway(seat.means, NearTransport(self.ask, seat, self.world.dashboards), Setup(partitions=PARTITIONS))
 
     def _head(self, host: str) -> str:
         name = host.partition(".")[0].removesuffix("-head-svc")

@@ -59,7 +59,7 @@ def _gateway(world: World, seat: Seat) -> Gateway:
     def ask(method: str, url: str, body: bytes, limit_seconds: float) -> Awaitable[Reply]:
         return world.dashboards.request(method, url, body=body, limit_seconds=limit_seconds)
 
-    return Gateway(seat.means, NearTransport(ask, seat), Setup(partitions=PARTITIONS))
+    return Gateway(seat.means, NearTransport(ask, seat, world.dashboards), Setup(partitions=PARTITIONS))
 
 
 def _without_schemas(definition: Obj) -> Obj:

@@ -8,7 +8,7 @@ from manta_common.plane import Plane
 from manta_dashboard_gateway.credentials import Credentials
 from manta_dashboard_gateway.places import Target
 from manta_dashboard_gateway.ray.transport import Answer, Failure, Request, Transport
-from manta_embedded.sim.dashboards import Reply
+from manta_embedded.sim.dashboards import Dashboards, Reply
 from manta_embedded.sim.service import Seat
 
 Ask = Callable[[str, str, bytes, float], Awaitable[Reply]]  # method, URL, body, limit in seconds
@@ -35,8 +35,9 @@ class Seated:
 class NearTransport(Transport):
     """The gateway's way to dashboards and proxies in the same world."""
 
-    def __init__(self, ask: Ask, seat: Seat) -> None:
+    def __init__(self, ask: Ask, seat: Seat, dashboards: Dashboards) -> None:
         self._ask, self._credentials = ask, Credentials(seat.kube, seat.means.clock.monotonic)
+        self._dashboards = dashboards
 
     @property
     def connections(self) -> int:
@@ -46,7 +47,13 @@ class NearTransport(Transport):
     async def send(self, target: Target, request: Request, *, wary: bool = False) -> Answer:
         """Ask a dashboard or a proxy; what is no success is an error."""
         url = f"http://{target.address}{request.path}"
+        trouble = self._dashboards.trouble(request.method, url)
+        await asyncio.sleep(trouble.delay_seconds)
+        if trouble.error and not trouble.applied:
+            raise trouble.error(url)
         reply = await self._ask(request.method, url, request.body or b"", request.limit_seconds)
+        if trouble.error:
+            raise trouble.error(url)
         if 200 <= reply.status < 300:
             return Answer(reply.body)
         text = reply.body.decode()

@@ -46,9 +46,9 @@ class Scene:
         self.broken = False  # applications that are deployed from now on fail
         self.sick: set[str] = set()  # addresses whose proxies do not answer
         self.slices = EndpointSlices(world.store, world.loop, world.chance)
-        clusters.begin(world)
-        world.start("gateway-1", self._gateway)
+        clusters.begin(world, replicas=replicas)
         for number in range(1, replicas + 1):
+            world.start(f"gateway-{number}", self._gateway)
             world.start(f"serve-{number}", lambda seat: Process(seat, settings or ServeSettings()))
         world.always(self._complaint)
 
@@ -120,7 +120,7 @@ class Scene:
         return {each["name"] for each in config.get("applications", ())}
 
     def _gateway(self, seat: Seat) -> Gateway:
-        return Gateway(seat.means, NearTransport(self.ask, seat), Setup(partitions=PARTITIONS))
+        return Gateway(seat.means, NearTransport(self.ask, seat, self.world.dashboards), Setup(partitions=PARTITIONS))
 
     def _complaint(self, event: Event) -> str | None:
         if event.storage == ("discovery.k8s.io", "endpointslices"):

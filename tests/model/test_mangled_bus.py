@@ -70,7 +70,7 @@ class Noise:
 
     def in_stream(self) -> None:
         """Something that stands in the stream, with other bytes, at another place, or with other headers."""
-        self._write(self._nats.stream, "manta.v1.state.1.pod.default.x")
+        self._write(self._nats.stream, "manta.v1.state.1.plain.pod.default.x")
 
     def in_buckets(self) -> None:
         """The same for members and claims."""

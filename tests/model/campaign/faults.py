@@ -23,17 +23,29 @@ from manta_embedded.sim.troubles import (
 )
 from manta_embedded.sim.world import World
 from manta_embedded.store.kube import Call
+from tests.model.services import HEALTH
 
 CALLS = READS | WRITES
 COUNTLESS = 10**9
+SOME, MORE = 6, 12  # places of a play that are struck in every run of the tests
 STRIKES_SECONDS = 300.0  # what lasts long must come to its end after the faults, not in spite of all that could come
-OF_CLUSTERS = frozenset({"scale", "suspend", "recreate", "redis", "rules", "service-new-cluster"})
+WITH_RAY = frozenset(
+    {"job-over-http", "job-by-submitter", "job-beside-head", "job-interactive", "job-suspended", "rules", "same-name"}
+    | {"cron", "service-new-cluster", "service-in-place", "service-incremental"}
+)
+LOST_SHARE = 0.3
 TOLD = ("raycluster", "pod", "service", "rayjob", "job", "rayservice")
 ERRORS = (
     Trouble(error=unreachable, applied=True),
     Trouble(error=unreachable),
     Trouble(error=throttled),
     Trouble(error=conflict),
+)
+
+ON_THE_WAY = (
+    Trouble(error=unreachable, applied=True),
+    Trouble(error=unreachable),
+    Trouble(delay_seconds=3.0),
 )
 
 
@@ -67,6 +79,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     arm: Arm
     replicas: int = 1
     plays: frozenset[str] = frozenset()  # those it is played with; all when empty
+    sample: int = SOME
 
 
 class Counting:
@@ -176,6 +189,22 @@ def _stand_still(world: World, place: Place) -> End:
     return _often(storms.stand_still, every=3)(world, place)
 
 
+def _lost_answers(world: World, place: Place) -> End:
+    """Of what the gateway asks Ray much gets lost on its way, there or back, or takes long."""
+    chance, ends_at = random.Random(f"{place}/lost"), world.loop.time() + STRIKES_SECONDS
+
+    def luck(path: str) -> Trouble:
+        is_struck = world.loop.time() < ends_at and chance.random() < LOST_SHARE
+        is_probe = path == HEALTH  # of a proxy: no answer is its answer
+        return chance.choice(ON_THE_WAY) if is_struck and not is_probe else Trouble()
+
+    def end() -> None:
+        world.dashboards.luck = None
+
+    world.dashboards.luck = luck
+    return end
+
+
 def _slow_deletion(world: World, place: Place) -> None:
     world.nodes.extra_stop_seconds = (3.0, 12.0, 45.0)[place.number % 3]
 
@@ -197,13 +226,14 @@ def _once(act: Callable[[World, Place], None]) -> Arm:
 
 
 FAULTS: dict[str, Fault] = {
-    "crash-after-write": Fault(places=_each(lambda count: count.writes), arm=_once(_crash)),
-    "crash-before-write": Fault(places=_each(lambda count: count.writes), arm=_once(_crash_before)),
-    "late-write": Fault(places=_each(lambda count: count.writes), arm=_once(_late)),
+    "crash-after-write": Fault(places=_each(lambda count: count.writes), arm=_once(_crash), sample=COUNTLESS),
+    "crash-before-write": Fault(places=_each(lambda count: count.writes), arm=_once(_crash_before), sample=COUNTLESS),
+    "late-write": Fault(places=_each(lambda count: count.writes), arm=_once(_late), sample=MORE),
     "failing-call": Fault(places=_each(lambda count: count.calls), arm=_once(_refuse)),
     "dropped-watch": Fault(places=_each(lambda count: count.lines), arm=_once(_drop)),
     "stale-view": Fault(places=_seeds(40), arm=_often(_stale, every=2)),
-    "late-kind": Fault(places=_seeds(3 * len(TOLD)), arm=_once(_late_kind), plays=OF_CLUSTERS),
+    "late-kind": Fault(places=_seeds(3 * len(TOLD)), arm=_once(_late_kind)),
+    "lost-answer": Fault(places=_seeds(40), arm=_lost_answers, plays=WITH_RAY),
     "missed-states": Fault(
         places=_seeds(40), arm=_often(storms.blink, storms.compact, storms.wipe_nats, storms.stand_still, every=3)
     ),

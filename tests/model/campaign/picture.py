@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -49,7 +50,7 @@ def picture(world: World) -> Picture:
 def drawn(found: list[tuple[Kind, Obj]]) -> Picture:
     """The same of objects from anywhere."""
     names = Names(found)
-    return Counter(names.plain(_line(kind, obj)) for kind, obj in found)
+    return Counter(names.plain(_line(kind, obj, names)) for kind, obj in found)
 
 
 def difference(wanted: Picture, found: Picture) -> str:
@@ -79,7 +80,7 @@ class Tally:
 
 
 class Names:
-    """Names with a part that chance chose, and what stands for them."""
+    """Names with a part that chance chose and uids, and what stands for them."""
 
     def __init__(self, found: list[tuple[Kind, Obj]]) -> None:
         chosen = {}
@@ -89,6 +90,11 @@ class Names:
                 chosen[obj["metadata"]["name"]] = f"{owner['name']}-CLUSTER"
             elif kind is RAYJOB and (status := obj.get("status", {})).get("jobId"):
                 chosen[status["jobId"]] = f"{obj['metadata']['name']}-ID"
+            if kind is RAYJOB and (cluster := obj.get("status", {}).get("rayClusterName")):
+                chosen[cluster] = f"{obj['metadata']['name']}-CLUSTER"  # which its Service leads to when it is gone
+        for kind, obj in found:
+            name = obj["metadata"]["name"]
+            chosen[obj["metadata"]["uid"]] = f"{kind.name} {chosen.get(name, name)}"
         ordered = sorted(chosen, key=len, reverse=True)
         self._chosen = chosen
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
@@ -98,18 +104,37 @@ class Names:
         return self._pattern.sub(lambda found: self._chosen[found[0]], line) if self._pattern else line
 
 
-def _line(kind: Kind, obj: Obj) -> str:
+def _line(kind: Kind, obj: Obj, names: Names) -> str:
     meta = obj["metadata"]
     lasting: dict[str, Any] = {
         "name": "" if kind is POD else meta["name"],
         "labels": _place(obj) if kind is POD else None,
         "going": "deletionTimestamp" in meta,
         "finalizers": sorted(meta.get("finalizers") or ()),
+        "owners": [one["uid"] for one in meta.get("ownerReferences") or ()],
         "spec": obj.get("spec") if kind.group == "ray.io" or kind in ROADS else None,
+        "made": _made(kind, obj.get("spec", {}), names),
         "status": {name: obj.get("status", {}).get(name) for name in _told(kind, obj)},
         "conditions": sorted(_conditions(obj)) if kind.group == "ray.io" else None,
     }
     return f"{kind.name} {json.dumps({name: value for name, value in lasting.items() if value}, sort_keys=True)}"
+
+
+def _made(kind: Kind, spec: Any, names: Names) -> str:
+    """What runs in a pod, or where a Service leads: images in words, all else in a number that changes with it."""
+    within = spec["template"]["spec"] if kind is JOB else spec
+    if kind is SERVICE:
+        ports = [{name: value for name, value in one.items() if name != "nodePort"} for one in spec.get("ports") or ()]
+        return _number([spec.get("type"), spec.get("selector"), ports], names)
+    if kind is not POD and kind is not JOB:
+        return ""
+    containers = [*(within.get("initContainers") or ()), *within["containers"]]
+    parts = [{name: one.get(name) for name in ("name", "command", "args", "env", "resources")} for one in containers]
+    return f"{' '.join(one['image'] for one in containers)} {_number(parts, names)}"
+
+
+def _number(parts: Any, names: Names) -> str:
+    return f"{zlib.crc32(names.plain(json.dumps(parts, sort_keys=True)).encode()):08x}"
 
 
 def _told(kind: Kind, obj: Obj) -> tuple[str, ...]:

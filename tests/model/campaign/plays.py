@@ -259,11 +259,11 @@ def cron(world: World, replicas: int) -> Cast:
 
     async def act() -> None:
         template = {"entrypoint": jobs.SUCCEEDS, "submissionMode": "HTTPMode", "rayClusterSpec": HEADLESS}
-        spec = {"schedule": "*/2 * * * *", "jobTemplate": template}
+        spec = {"schedule": "* * * * *", "jobTemplate": template}
         world.create(RAYCRONJOB, manifests.cron_job(spec, name="often"))
-        await world.sleep(5 * 60 - 1)
+        await world.sleep(3 * 60 - 10)
         world.patch(RAYCRONJOB, "often", {"spec": {"suspend": True}})
-        await world.sleep(120)
+        await world.sleep(70)
 
     return Cast(act=act, check=scene.check_order)
 

@@ -7,6 +7,7 @@ import msgspec
 
 from manta_embedded.sim.simulate import ScenarioFailed, simulate
 from manta_embedded.sim.storms import calm
+from manta_embedded.sim.troubles import WRITES
 from manta_embedded.sim.world import World
 from tests.model.campaign.faults import FAULTS, Count, Counting, Fault, Place
 from tests.model.campaign.picture import Picture, Tally, difference, picture
@@ -15,6 +16,7 @@ from tests.model.campaign.plays import PLAYS
 SETTLE_SECONDS = 1200
 LOOK_SECONDS = 2.0
 QUIET_SECONDS = 45.0
+AGAIN_SECONDS = 20.0  # until everyone has started, has taken over from itself, and has looked at everything
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -55,6 +57,7 @@ def without_faults(play: str, replicas: int) -> Calm:
         await cast.act()
         counts = counting.found()
         await _rest(world)
+        await _again(world)
         cast.check()
         assert not world.repeats
         found.append(Calm(picture(world), tally.lines(), counts))
@@ -68,6 +71,14 @@ def cases(play: str, fault: str) -> Iterator[Case]:
     kind = FAULTS[fault]
     for place in kind.places(without_faults(play, kind.replicas).counts):
         yield Case(play, fault, place)
+
+
+def sample(play: str, fault: str) -> list[Case]:
+    """As many cases as there is time for in every run of the tests, evenly from the first place to the last."""
+    found, at_most = list(cases(play, fault)), FAULTS[fault].sample
+    if len(found) <= at_most:
+        return found
+    return [found[number * (len(found) - 1) // (at_most - 1)] for number in range(at_most)]
 
 
 def run(case: Case) -> World:
@@ -86,6 +97,7 @@ async def _faulty(world: World, *, case: Case, fault: Fault, wanted: Calm) -> No
     calm(world)
     await _like(world, wanted.end)
     await _rest(world)
+    await _again(world)
     _require("the end", wanted.end, picture(world))
     if cast.exact:
         _require("what came and went", wanted.tally, tally.lines())
@@ -111,9 +123,19 @@ async def _rest(world: World) -> None:
         await world.sleep(QUIET_SECONDS)
 
 
-def _writes(world: World) -> int:
-    """How many things services have done so far."""
-    return sum(1 for line in world.history.lines if line.who in world.services)
+async def _again(world: World) -> None:
+    """Everyone begins anew and looks at everything once more: there is nothing left to do, though events may be."""
+    before = _writes(world, but="event ")
+    for service in world.services.values():
+        service.crash("to look at everything once more")
+    await world.sleep(AGAIN_SECONDS)
+    assert _writes(world, but="event ") == before, "passes over a world that has settled write"
+
+
+def _writes(world: World, but: str = "nothing") -> int:
+    """How many writes services have sent so far."""
+    lines = (line for line in world.history.lines if line.who in world.services and not line.about.startswith(but))
+    return sum(1 for line in lines if line.action.partition(" ")[0] in WRITES)
 
 
 def _require(what: str, wanted: Picture, found: Picture) -> None:

@@ -24,12 +24,16 @@ SERVICE: Json = {"serveConfigV2": ONE, "rayClusterConfig": manifests.CLUSTER, "s
 CRON_JOB: Json = {"schedule": "*/30 * * * *", "jobTemplate": JOB, "suspend": False}
 SPECS = {"RayCluster": CLUSTER, "RayJob": JOB, "RayService": SERVICE, "RayCronJob": CRON_JOB}
 NO_DURATION = "never"
+SOON = "*/2 * * * *"
 STEPWISE = {"gatewayClassName": "some", "stepSizePercent": 50, "intervalSeconds": 2, "maxSurgePercent": 100}
 
 
-def plain(kind: str) -> Json:
-    """A manifest that can be served."""
-    return {"metadata": {"name": "a"}, "spec": copy.deepcopy(SPECS[kind])}
+def plain(kind: str, *, soon: bool = False) -> Json:
+    """A manifest that can be served; a schedule fires now and then, or soon."""
+    found = {"metadata": {"name": "a"}, "spec": copy.deepcopy(SPECS[kind])}
+    if kind == "RayCronJob" and soon:
+        found["spec"]["schedule"] = SOON
+    return found
 
 
 def _lay(says: str, patch: Json) -> Plan:

@@ -31,10 +31,11 @@ def _clusters(stage: Stage, service: Obj) -> list[Lie]:
     found = stage.world.objects(RAYCLUSTER, place(service))
     names = {each["metadata"]["name"] for each in found if owner(each) == service["metadata"]["uid"]}
     is_suspended = bool(service["spec"].get("suspend"))
+    is_put_off = place(service) in stage.put_off
     return [
         (bool(active) and active not in names, f"its active cluster {active} is not there"),
         (holds(service, "Ready") and not active, "it is Ready without a cluster"),
-        (bool(names - {active, pending}), f"clusters {names - {active, pending}} are nobody's"),
+        (bool(names - {active, pending}) and not is_put_off, f"clusters {names - {active, pending}} are nobody's"),
         (is_suspended and bool(names), "it is suspended and has a cluster"),
         (is_suspended and not holds(service, "Suspended"), "it is to be suspended and does not say so"),
     ]

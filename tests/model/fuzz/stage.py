@@ -50,6 +50,7 @@ class Stage:
     def __init__(self, world: World, gates: Gates) -> None:
         self.world, self.gates = world, gates
         self.submitted: Counter[tuple[str, str]] = Counter()  # by address and job id
+        self.put_off: set[str] = set()  # namespaces in which clusters go later than anybody waits
         ray = RaySettings(gates=gates)
         self._slices = EndpointSlices(world.store, world.loop, world.chance)
         clusters.begin(world, rules=Rules(ray=ray))
@@ -63,7 +64,7 @@ class Stage:
         world.start("janitor-1", endings.Process)
 
     def _gateway(self, seat: Seat) -> Gateway:
-        return Gateway(seat.means, NearTransport(self._ask, seat), Setup(partitions=PARTITIONS))
+        return Gateway(seat.means, NearTransport(self._ask, seat, self.world.dashboards), Setup(partitions=PARTITIONS))
 
     async def _ask(self, method: str, url: str, body: bytes, limit_seconds: float) -> Reply:
         """Ask a dashboard or a proxy; Ray refuses a configuration of Serve that has not its shape."""

@@ -23,7 +23,7 @@ from manta_embedded.store.objects import Obj
 from manta_job_reconciler.policies.validity import MODES
 from tests.examples.example import Json, problems
 from tests.model.fuzz import clusters, jobs, services
-from tests.model.fuzz.facts import condition, is_leaving, is_refused, owner, told, warnings
+from tests.model.fuzz.facts import condition, holds, is_leaving, is_refused, owner, place, told, warnings
 from tests.model.fuzz.known import NO_DURATION
 from tests.model.fuzz.stage import Stage
 
@@ -43,6 +43,26 @@ def lies(stage: Stage, namespace: str) -> list[str]:
     ]
     twice = [job for job, count in stage.submitted.items() if count > 1 and f".{namespace}." in job[0]]
     return [*found, *(f"job {job} was submitted more than once" for job in twice)]
+
+
+def lacking(stage: Stage, obj: Obj) -> str:
+    """What an object without a fault has not come to, once all is at rest; nothing when it is served."""
+    status = obj.get("status", {})
+    if obj["spec"].get("managedBy", OURS) != OURS:
+        return ""
+    match obj["kind"]:
+        case RAYCLUSTER.kind:
+            return "" if status.get("state") == "ready" else f"its state is {status.get('state')!r}"
+        case RAYJOB.kind:
+            # The cluster stays as it was made, as in KubeRay; what is wrong with it is told of the cluster.
+            states = [each.get("status", {}).get("state") for each in stage.world.objects(RAYCLUSTER, place(obj))]
+            state, is_held_up = status.get("jobDeploymentStatus"), bool(states) and "ready" not in states
+            is_served = state in ("Complete", "Failed") or (state == "Initializing" and is_held_up)
+            return "" if is_served else f"it is {state!r}"
+        case RAYSERVICE.kind:
+            return "" if holds(obj, "Ready") else f"Ready is {condition(obj, 'Ready')}"
+        case _:
+            return "" if status.get("lastScheduleTime") or not stage.gates.cron_job else "it never ran"
 
 
 def is_told(world: World, obj: Obj) -> bool:
@@ -68,13 +88,18 @@ def _validity(stage: Stage, obj: Obj) -> list[str]:
     has_status = obj["kind"] != RAYCRONJOB.kind
     return told(
         [
-            (refused and not wrong, f"it is refused and there is nothing wrong with it: {says}"),
+            (refused and not wrong and not _is_begun(obj), f"it is refused and there is nothing wrong with it: {says}"),
             (has_status and bool(wrong) and not refused, f"it is not refused, though {wrong}"),
             (refused and wrong not in says, f"it is refused by {says!r}, which does not say that {wrong}"),
             (bool(wrong) and not is_told, f"no event tells that {wrong}"),
             (refused and bool(owner(obj)), f"its owner was taken as it is, and yet it is refused: {says}"),
         ]
     )
+
+
+def _is_begun(obj: Obj) -> bool:
+    """Whether it is a RayService that gets a cluster: until that serves it says why it was refused, as KubeRay does."""
+    return bool(obj.get("status", {}).get("pendingServiceStatus", {}).get("rayClusterName"))
 
 
 def _first_problem(stage: Stage, obj: Obj) -> str:

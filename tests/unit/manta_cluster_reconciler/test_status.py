@@ -134,7 +134,20 @@ def test_without_a_head_its_addresses_are_empty() -> None:
 def test_when_no_status_can_be_told(heads: int, services: int, complaint: str) -> None:
     of = cluster()
     pods = [head(of, name=f"head-{number}") for number in range(heads)]
-    assert status.blocked(observed(of, pods, [service(of)] * services)).startswith(complaint)
+    found = status.blocked(observed(of, pods, [service(of)] * services))
+    assert (found.partition(":")[0], bool(found)) == (complaint, bool(complaint))
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        pytest.param({"clusterIP": ""}, "head service IP is empty", id="it has no address yet"),
+        pytest.param({"clusterIP": "", "type": "ExternalName"}, "", id="it never gets one"),
+    ],
+)
+def test_a_status_waits_for_the_address_of_a_service_that_will_have_one(spec: Json, complaint: str) -> None:
+    of = cluster()
+    assert status.blocked(observed(of, [head(of)], [service(of, **spec)])) == complaint
 
 
 @pytest.mark.parametrize(

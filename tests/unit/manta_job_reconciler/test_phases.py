@@ -365,6 +365,14 @@ def test_waiting(job_id: str, says: str) -> None:
             id="the Service leads to an older cluster",
         ),
         pytest.param(
+            settled(
+                job("HTTPMode"), running(), own_service=service("demo-head-svc", "old"), report=report("SUCCEEDED")
+            ),
+            ["MoveService"],
+            ("Complete", "SUCCEEDED", ""),
+            id="ended before anybody saw that the Service leads to an older cluster",
+        ),
+        pytest.param(
             settled(job(**SELECTOR), running(), own_service=None),
             [],
             ("Running", "", ""),

@@ -17,6 +17,7 @@ from manta_common.api.wire import to_builtins
 from manta_common.ray import sums
 
 READY, SUSPENDED = "ready", "suspended"
+EXTERNAL_NAME: Final = "ExternalName"  # the type of a Service that never gets an address
 COUNTS: Final = (
     "ready_worker_replicas",
     "available_worker_replicas",
@@ -36,7 +37,8 @@ def blocked(observed: Observed) -> str:
         return f"found multiple heads: {' '.join(pod.metadata.name for pod in observed.heads)}"
     if len(observed.head_services) != 1:
         return f"unable to find head service: {len(observed.head_services)} found"
-    return "" if observed.head_services[0].spec.cluster_ip else "head service IP is empty"
+    spec = observed.head_services[0].spec
+    return "" if spec.cluster_ip or spec.type == EXTERNAL_NAME else "head service IP is empty"
 
 
 def status(observed: Observed, rules: Rules, failure: Failure | None, now: datetime) -> RayClusterStatus:

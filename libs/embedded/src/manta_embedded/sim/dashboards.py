@@ -17,6 +17,7 @@ from manta_common.kinds import SERVICE
 from manta_embedded.sim import pods
 from manta_embedded.sim.history import History
 from manta_embedded.sim.rayjobs import JobScript, SubmittedJob, script_of
+from manta_embedded.sim.troubles import Trouble
 from manta_embedded.store.changes import Event
 from manta_embedded.store.objects import Obj, is_terminating
 from manta_embedded.store.store import Store
@@ -136,6 +137,7 @@ class Dashboards:
         self._heads: dict[Key, Obj] = {}
         self._behaviours: dict[Key, Behaviour] = {}
         self._scripts: dict[str, JobScript] = {}
+        self.luck: Callable[[str], Trouble] | None = None  # what befalls a request to a path on its way
         store.subscribe(self._note)
 
     def script(self, submission_id: str, script: JobScript) -> None:
@@ -154,6 +156,14 @@ class Dashboards:
         """The dashboard of a cluster forgets every job, as a head without external storage does when it restarts."""
         self._history.tell("dashboard", "forgets", Key(namespace, cluster))
         self._alive.pop(Key(namespace, cluster), None)
+
+    def trouble(self, method: str, url: str) -> Trouble:
+        """What goes wrong with a request on its way, or nothing; whoever carries requests asks for each of them."""
+        path = urlsplit(url).path
+        found = self.luck(path) if self.luck else Trouble()
+        if found != Trouble():
+            self._history.tell("net", f"{method} fails", path, f"{found.because}: {found}")
+        return found
 
     def of(self, cluster: str, namespace: str = "default") -> Dashboard:
         """The dashboard of a cluster; Unreachable while its head is not ready."""

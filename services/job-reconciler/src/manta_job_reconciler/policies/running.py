@@ -130,9 +130,9 @@ def _since(status: RayJobStatus, since: datetime) -> RayJobStatus:
 
 
 def _with_service(observed: Observed, step: Step) -> Step:
-    """The job's own Service, before anything else; not when the job has ended in this very pass."""
+    """The job's own Service, before anything else: also when the job has ended in this very pass, the last to look."""
     actions = services.actions(observed) if observed.cluster else ()
-    if not actions or step.status.job_deployment_status != reasons.RUNNING:
+    if not actions:
         return step
     return Step(status=step.status, phases=(actions, *step.phases), due=step.due)
 
