@@ -62,8 +62,8 @@ soak: setup ## churn for SOAK=MINUTES (30) while every service and NATS are kill
 
 bench: setup ## measure, side by side with the peer or the raw limit
 	@python3 tests/tools/build.py test
-	@.venv/bin/pytest -q -s tests/bench
-	@$(PYTHON) -m tests.bench.side_by_side
+	@.venv/bin/pytest -q -s tests/bench && code=0 || code=$$?; \
+	$(PYTHON) -m tests.bench.side_by_side && exit $$code
 
 side-by-side: setup ## only the second half of bench: docs/reference/benchmarks.md; ROWS=a,b ROUNDS=n for a part
 	@python3 tests/tools/build.py test

@@ -1,6 +1,6 @@
 """The `manta` command as in a pod: it gets in by a service account, whose folder MANTA_BENCH_ACCOUNT names.
 
-To read a kubeconfig, which no pod has, costs memory and time to start: docs/explanation/kube-client.md.
+To read a kubeconfig, which no pod has, costs a little memory and time to start.
 """
 
 import functools

@@ -8,6 +8,7 @@ import asyncio
 import functools
 import pathlib
 import secrets
+import statistics
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -24,7 +25,8 @@ from tests.parts.control_plane import ControlPlane
 from tests.tools.build import ensure
 from tests.tools.catalogue import TOOLS
 
-WORKERS, CLUSTERS, BYSTANDERS, RESTING = 500, 100, 10, 1000
+WORKERS, CLUSTERS, BYSTANDERS, RESTING, ROUNDS = 500, 100, 10, 1000, 3
+CLEANING_SECONDS = 600  # thousands of pods that no node has taken go slowly
 SETTLED_SECONDS = 7  # after which a service takes what is new for its own, without asking the API server
 pytestmark = pytest.mark.timeout(900)
 Start = Callable[[ControlPlane, str, pathlib.Path], AbstractContextManager[Side]]
@@ -49,7 +51,7 @@ class Bench:
         self.namespace = f"bench-{secrets.token_hex(3)}"
         self.plane.request("POST", "api/v1/namespaces", {"metadata": {"name": self.namespace}})
         yield
-        self.run(lambda api: api.delete_namespace())
+        run(self.plane, self.namespace, lambda api: api.delete_namespace(), limit_seconds=CLEANING_SECONDS)
 
     @contextmanager
     def operated(self, start: Callable[..., AbstractContextManager[Side]]) -> Iterator[Any]:
@@ -137,13 +139,18 @@ def test_many_clusters_until_ready(bench: Bench) -> None:
 
 
 def test_a_bystander_does_not_wait_for_a_large_cluster(bench: Bench) -> None:
-    created, running = dict[str, float](), dict[str, float]()
-    with bench.apart():
-        created["raw"], running["raw"] = bench.run(_raw_bystander)
-    for name, start in PEERS.items():
-        with bench.operated(start):
-            created[name], running[name] = bench.run(_bystander)
+    """By the medians of some rounds: when ten pods run depends on what the scheduler and the nodes do just then."""
+    found: dict[str, list[tuple[float, float]]] = {"raw": [], **{name: [] for name in PEERS}}
+    for _ in range(ROUNDS):
+        with bench.apart():
+            found["raw"].append(bench.run(_raw_bystander))
+        for name, start in PEERS.items():
+            with bench.operated(start):
+                found[name].append(bench.run(_bystander))
+    created = {name: statistics.median(one for one, _ in each) for name, each in found.items()}
+    running = {name: statistics.median(one for _, one in each) for name, each in found.items()}
     print(f"\nseconds until a bystander's {BYSTANDERS} pods are created:", shown(created), "and run:", shown(running))
+    print("in each round:", {name: [f"{one:.1f}, {other:.1f}" for one, other in each] for name, each in found.items()})
     # A head follows its Service, workers follow the head: where a bare pod alone waits for long, so does each of them.
     assert created["Manta"] < max(1, 1.5 * created["raw"])
     assert running["Manta"] < 1.2 * running["raw"]
