@@ -333,6 +333,70 @@ async def test_what_a_dead_replica_owned_is_taken_over_though_its_key_stays() ->
         assert await members.get("svc.ghost") is None, "nobody looks after it again and again"
 
 
+@pytest.mark.parametrize("owner", [b"", b"ghost", None], ids=["free", "of the dead", "none"])
+@virtual
+async def test_a_lost_claim_is_made_anew_and_nothing_moves(owner: bytes | None) -> None:
+    """A NATS that was killed may come back without its last writes."""
+    async with fleet() as replicas:
+        first, second = replicas.start(2)
+        await replicas.settled()
+        await replicas.watch(5)
+        share, told = first.acting, len(first.told) + len(second.told)
+        claims = replicas.nats.buckets[SHARDS]
+        for partition in share:
+            if owner is None:
+                claims.remove(f"svc.{partition}")
+            else:
+                claims.write(Message(subject=f"svc.{partition}", body=owner, sequence=0), None, None)
+        claims.write(
+            Message(subject="another.0", body=b"", sequence=0), None, None
+        )  # nobody is told of a removal alone
+        await replicas.watch(3)
+        assert first.acting == share
+        assert len(first.told) + len(second.told) == told
+        found = {partition: claims.find(f"svc.{partition}") for partition in range(PARTITIONS)}
+        named = {partition: message.body for partition, message in found.items() if message}
+        assert len(named) == PARTITIONS
+        assert len({named[partition] for partition in share}) == 1
+        assert len(set(named.values()) - {b"", b"ghost"}) == 2
+
+
+@virtual
+async def test_a_claim_that_was_lost_before_it_was_seen_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    put = SimulatedBucket.put
+    lost: list[str] = []
+
+    async def forgotten(self: SimulatedBucket, key: str, *arguments: object, **named: object) -> int:
+        if key == "svc.7" and not lost:
+            lost.append(key)
+            return 1
+        return await put(self, key, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SimulatedBucket, "put", forgotten)
+    async with fleet() as replicas:
+        [only] = replicas.start()
+        await replicas.settled()
+        await replicas.watch(5)
+        assert replicas.nats.buckets[SHARDS].find("svc.7")
+        assert sorted(only.moves("acquired")) == list(range(PARTITIONS))
+
+
+@virtual
+async def test_what_another_claims_who_lives_is_let_go() -> None:
+    async with fleet() as replicas:
+        first, second = replicas.start(2)
+        await replicas.settled()
+        await replicas.watch(5)
+        taken, others = min(first.acting), min(second.acting)
+        claims = replicas.nats.buckets[SHARDS]
+        theirs = claims.find(f"svc.{others}")
+        assert theirs
+        claims.write(Message(subject=f"svc.{taken}", body=theirs.body, sequence=0), None, None)
+        await replicas.watch(3)
+        assert taken in first.moves("released")
+        assert replicas.acting[taken] is first, "the other one gave up what was not its share"
+
+
 @virtual
 async def test_who_is_heard_keeps_its_key() -> None:
     async with fleet() as replicas:

@@ -26,8 +26,9 @@ log = logging.getLogger(__name__)
 class _Holding:
     """One partition that is ours, from the claim to the end of its drain."""
 
-    def __init__(self, partition: int, member: str, revision: int) -> None:
-        self.partition, self.member, self.revision = partition, member, revision
+    def __init__(self, partition: int, member: str) -> None:
+        self.partition, self.member = partition, member
+        self.revision, self.claimed_at = 0, 0.0
         self.let_go = asyncio.Event()
         self.keeping: asyncio.Task[None] | None = None
 
@@ -134,16 +135,33 @@ class Owner:
         name = self._membership.name
         await self._bury_silent(name)
         wanted = won(name, self._ownership.partitions, {*self._roster.staying, name})
-        for partition, holding in self._holdings.items():
-            if partition not in wanted:
-                holding.let_go.set()
+        for partition in self._holdings.keys() - wanted:
+            self._let_go(partition)
         stray = [one for one in self._shards.claimed_by(name) if one not in wanted and one not in self._holdings]
-        missing = [partition for partition in wanted if partition not in self._holdings]
+        missing = [partition for partition in wanted if not self._has_claim(partition)]
         claimable = await self._claimable(missing, name)
+        for partition in set(missing) - set(claimable):
+            self._let_go(partition)
         await asyncio.gather(
             *(self._claim(partition, name, tasks) for partition in claimable),
             *(self._free(partition, self._shards.of(partition).revision) for partition in stray),
         )
+
+    def _has_claim(self, partition: int) -> bool:
+        """Whether we hold a partition and nothing speaks against it.
+
+        A NATS that was killed may come back without its last writes, our claim among them. It is seen in the bucket
+        again soon after it was made, or not at all.
+        """
+        holding = self._holdings.get(partition)
+        if holding is None or holding.let_go.is_set():
+            return holding is not None
+        is_new = self._clock.monotonic() < holding.claimed_at + self._times.renew_seconds
+        return is_new or self._shards.of(partition).owner == holding.member
+
+    def _let_go(self, partition: int) -> None:
+        if partition in self._holdings:
+            self._holdings[partition].let_go.set()
 
     async def _bury_silent(self, name: str) -> None:
         """Remove the keys of others that nobody renews, unless they are renewed just now.
@@ -178,9 +196,14 @@ class Owner:
             log.debug("a claim failed", extra={"partition": partition, "error": str(error)})
             return
         if name == self._membership.name and not self._stopping.is_set():
-            self._ownership.moved("claimed" if before in (FREE, name) else "taken_over")
-            holding = self._holdings[partition] = _Holding(partition, name, revision)
-            holding.keeping = tasks.create_task(self._keep(holding))
+            holding = self._holdings.get(partition)
+            if holding is None:
+                self._ownership.moved("claimed" if before in (FREE, name) else "taken_over")
+                holding = self._holdings[partition] = _Holding(partition, name)
+                holding.keeping = tasks.create_task(self._keep(holding))
+            else:
+                log.warning("made a lost claim anew", extra={"partition": partition})
+            holding.revision, holding.claimed_at = revision, self._clock.monotonic()
 
     async def _keep(self, holding: _Holding) -> None:
         where = {"service": self._ownership.service, "partition": holding.partition}
