@@ -153,7 +153,7 @@ async def measure(url: str) -> list[float]:
     """How long each change takes from the watch's line to a reader of the stream."""
     source, took = Source(), list[float]()
     last = str(CHANGES_PER_SECOND * SECONDS + 1)
-    pattern = ["manta.v1.state.*.pod.>"]
+    pattern = ["manta.v1.state.*.*.pod.>"]
     async with (
         open_bus(BusSettings(urls=(url,))) as bus,
         session(url, source),

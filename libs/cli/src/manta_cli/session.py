@@ -26,7 +26,6 @@ from manta_common.kube.settings import KubeSettings
 from manta_common.kube.transport import Call
 
 DEFAULT_NAMESPACE: Final = "default"
-CHUNK: Final = 65536
 FORMS: Final = ("table", "wide", "json", "yaml", "name")
 
 
@@ -54,7 +53,7 @@ class CliClient(Client):
         path = f"{POD.object_path(key, 'log')}?{urlencode(query)}"
         call = Call(verb="get", kind=POD, path=path, limit_seconds=self._settings.get_seconds, accept="*/*")
         async with self._transport.stream(call) as stream:
-            while chunk := await stream.read(CHUNK):
+            while chunk := await stream.readany():
                 yield chunk
 
     async def fetch(self, path: str) -> bytes:

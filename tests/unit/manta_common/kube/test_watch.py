@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from manta_common.errors import Expired, MantaError, Unreachable
-from manta_common.kube.watch import LineSplitter, lines
+from manta_common.kube.watch import FLOOD_BYTES, CalmStream, LineSplitter, lines
 
 
 class Pieces:
@@ -91,3 +91,55 @@ async def test_silence_is_noticed(pieces: list[bytes], error: type[MantaError]) 
 async def test_a_cut_watch_is_unreachable(error: Exception) -> None:
     with pytest.raises(Unreachable, match="watch pods"):
         await all_lines(Pieces([b"one\n", error]))
+
+
+class Connection(asyncio.ReadTransport):
+    """A connection that only notes whether it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+        self.paused = asyncio.Event()
+        self.closing = False
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def pause_reading(self) -> None:
+        self.told.append("pause")
+        self.paused.set()
+
+    def resume_reading(self) -> None:
+        self.told.append("resume")
+
+
+async def test_after_a_small_piece_nothing_is_read_for_a_moment() -> None:
+    connection = Connection()
+    stream = CalmStream(Pieces([b"one\n", b"two\n", b"x" * FLOOD_BYTES, b"last\n"]), connection)
+    assert await stream.readany() == b"one\n"
+    assert connection.told == [], "the first one is read at once"
+    assert await stream.readany() == b"two\n"
+    assert connection.told == ["pause", "resume"]
+    assert len(await stream.readany()) == FLOOD_BYTES
+    assert connection.told == 2 * ["pause", "resume"]
+    assert await stream.readany() == b"last\n"
+    assert connection.told == 2 * ["pause", "resume"], "there was more to read"
+
+
+async def test_a_rest_that_is_cut_off_leaves_the_connection_reading() -> None:
+    connection = Connection()
+    stream = CalmStream(Pieces([b"one\n"], ends=False), connection)
+    await stream.readany()
+    resting = asyncio.create_task(stream.readany())
+    await connection.paused.wait()
+    resting.cancel()
+    await asyncio.wait([resting])
+    assert connection.told == ["pause", "resume"]
+
+
+async def test_a_connection_that_is_closed_is_left_alone() -> None:
+    connection = Connection()
+    connection.closing = True
+    stream = CalmStream(Pieces([b"one\n", b"two\n"]), connection)
+    assert [await stream.readany(), await stream.readany(), await stream.readany()] == [b"one\n", b"two\n", b""]
+    assert connection.told == []

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Iterator
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import msgspec
@@ -22,6 +22,7 @@ from manta_common.kube.connection import Connection, Reach
 from manta_common.kube.limits import TokenBucket
 from manta_common.kube.protocol import JsonPatch
 from manta_common.kube.settings import KubeSettings, OnCall
+from manta_common.kube.watch import CalmStream, Stream
 
 JSON = "application/json"
 LARGE_BYTES = 2**20
@@ -63,14 +64,15 @@ class Transport:
                 return await self._until_let_in(call, time.monotonic() + call.limit_seconds)
 
     @contextlib.asynccontextmanager
-    async def stream(self, call: Call) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(self, call: Call) -> AsyncIterator[Stream]:
         """The answer as it comes in; the time limit is for its beginning."""
         with self._measured(call), faults.translated(f"{call.verb} {call.kind.plural}"):
             async with asyncio.timeout(call.limit_seconds):
                 await self._bucket.turn(within_seconds=call.limit_seconds)
                 response = await self._open(self._watches, call)
+        reading = response.connection.transport if response.connection else None
         try:
-            yield response.content
+            yield CalmStream(response.content, cast("asyncio.ReadTransport | None", reading))
         finally:
             response.close()
 
