@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ".venv/bin/python"
 # Two lanes at once that take about as long: one that begins with what only computes, and one that mostly waits.
 LANES = ("unit", "model", "contract"), ("integration", "e2e", "chaos")
+SLOWEST = ("--durations=20", "--durations-min=20")  # are named at the end
 
 
 class StageFailed(Exception):
@@ -73,7 +74,7 @@ def _engine(stack: contextlib.ExitStack) -> dict[str, str]:
 
 def _tests(environment: dict[str, str]) -> None:
     """Both lanes; what the computing one prints comes at its end, after the other's."""
-    computing, real = ([PYTHON, "-m", "pytest", *_folders(levels)] for levels in LANES)
+    computing, real = ([PYTHON, "-m", "pytest", *_folders(levels), *SLOWEST] for levels in LANES)
     print("make test: tests", flush=True)
     with tempfile.TemporaryFile() as printed:
         beside = subprocess.Popen(computing, cwd=ROOT, env=environment, stdout=printed, stderr=subprocess.STDOUT)
