@@ -12,6 +12,8 @@ from nats.aio.subscription import Subscription
 from nats.aio.transport import TcpTransport
 from nats.protocol.parser import AWAITING_CONTROL_LINE
 
+from manta_common.calm import rest
+
 STATUS, DESCRIPTION = "Status", "Description"
 LINE_END = b"\r\n"
 # What is told one word at a time is read together, at most so often: a process that is woken for each word finds
@@ -80,17 +82,10 @@ class Client(nats.aio.client.Client):
         await subscription.unsubscribe()
 
     async def rest(self) -> None:
-        """Read nothing for a moment; what comes waits where it wakes nobody."""
+        """Read nothing for a moment."""
         writer = self._transport._io_writer if isinstance(self._transport, TcpTransport) else None
-        if writer is None or writer.transport.is_closing():
-            return
-        incoming = cast("asyncio.ReadTransport", writer.transport)  # a connection reads and writes
-        incoming.pause_reading()
-        try:
-            await asyncio.sleep(PAUSE_SECONDS)
-        finally:
-            if not incoming.is_closing():
-                incoming.resume_reading()
+        if writer is not None:
+            await rest(cast("asyncio.ReadTransport", writer.transport), PAUSE_SECONDS)  # it reads and writes
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         """A message that the library has read: one that was cut in two behind something else."""

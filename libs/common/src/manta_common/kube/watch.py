@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Final, Protocol
 
+from manta_common.calm import rest
 from manta_common.errors import Expired, Unreachable
 from manta_common.kube import faults
 
@@ -30,23 +31,11 @@ class CalmStream:
 
     async def readany(self) -> bytes:
         """What is there, at least one byte; nothing at the end."""
-        if self._rests:
-            await self._rest()
+        if self._rests and self._connection:
+            await rest(self._connection, PAUSE_SECONDS)
         piece = await self._stream.readany()
         self._rests = len(piece) < FLOOD_BYTES
         return piece
-
-    async def _rest(self) -> None:
-        """Let what comes wait where it wakes nobody."""
-        connection = self._connection
-        if connection is None or connection.is_closing():
-            return
-        connection.pause_reading()
-        try:
-            await asyncio.sleep(PAUSE_SECONDS)
-        finally:
-            if not connection.is_closing():
-                connection.resume_reading()
 
 
 class LineSplitter:
