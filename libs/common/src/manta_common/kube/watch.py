@@ -11,7 +11,7 @@ from manta_common.kube import faults
 LONGEST_BYTES = 64 * 2**20  # objects reach 1.5 MB in etcd, several times that as JSON; beyond this it is no watch
 # The server tells of each change in a piece of its own. Those that follow each other within this time are read
 # together: all that is done with them, up to the bus, costs less for several at once than for one after the other.
-PAUSE_SECONDS: Final = 0.01
+PAUSE_SECONDS: Final = 0.02
 FLOOD_BYTES: Final = 64 * 1024  # then there is more to read, and no pause
 
 
