@@ -83,9 +83,9 @@ class Api:
         manifest = manifests.cluster(spec, name=stem, namespace=self.namespace, uid=uid)
         of = msgspec.json.decode(msgspec.json.encode(manifest), type=RayCluster)
         bodies = worker_pods(of, of.spec.worker_group_specs[0], [Place(n) for n in range(count)], RaySettings())
-        encoded = [
-            msgspec.json.encode(body | {"metadata": body["metadata"] | {"ownerReferences": []}}) for body in bodies
-        ]
+        for body in bodies:
+            body["metadata"] |= {"ownerReferences": [], "name": ""}  # the API server gives a name that is not taken
+        encoded = [msgspec.json.encode(body) for body in bodies]
         await _in_flight(self.kube.create(POD, self.namespace, body, msgspec.Raw) for body in encoded)
 
     async def until_pods(self, count: int, *, cluster: str = "", at_least: bool = False) -> None:

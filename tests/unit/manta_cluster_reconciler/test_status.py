@@ -186,6 +186,23 @@ def test_what_is_written_now_and_then_only(change: dict[str, Any], waits: bool) 
 
 
 @pytest.mark.parametrize(
+    ("state", "ready", "then", "waits"),
+    [
+        pytest.param("ready", 2, 4, False, id="the last worker of a cluster that grows"),
+        pytest.param("ready", 5, 4, False, id="the last one that was too many"),
+        pytest.param("ready", 2, 3, True, id="one of several"),
+        pytest.param("ready", 4, 3, True, id="one that is lost soon after a write"),
+        pytest.param("", 2, 4, True, id="the last worker of a cluster that waits for its head"),
+    ],
+)
+def test_the_last_worker_is_told_of_at_once(state: str, ready: int, then: int, waits: bool) -> None:
+    before = RayClusterStatus(state=state, last_update_time=NOW, desired_worker_replicas=4, ready_worker_replicas=ready)
+    after = msgspec.structs.replace(before, ready_worker_replicas=then)
+    due_at = status.due_at(scene(with_status(before)), after, NOW)
+    assert due_at == (NOW + timedelta(seconds=5) if waits else NOW)
+
+
+@pytest.mark.parametrize(
     ("change", "waits"),
     [
         pytest.param({"desired_worker_replicas": 3}, True, id="what is wanted"),

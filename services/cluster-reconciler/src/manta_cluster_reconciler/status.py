@@ -109,7 +109,9 @@ def due_at(observed: Observed, after: RayClusterStatus, now: datetime) -> dateti
     before = observed.cluster.status
     if before.last_update_time is None:
         return now if after.state or _true(after) else max(now, _begun_at(observed, now) + PAUSE)
-    return now if _milestones(before) != _milestones(after) else max(now, before.last_update_time + PAUSE)
+    has_grown = _is_complete(after) and not _is_complete(before)
+    is_news = has_grown or _milestones(before) != _milestones(after)
+    return now if is_news else max(now, before.last_update_time + PAUSE)
 
 
 def _begun_at(observed: Observed, now: datetime) -> datetime:
@@ -138,6 +140,11 @@ def refusal_patch(after: RayClusterStatus, version: str) -> dict[str, Any]:
 def _milestones(status_: RayClusterStatus) -> tuple[object, ...]:
     """What others wait for: the state, what is wanted, and which conditions hold."""
     return status_.state, status_.desired_worker_replicas, _true(status_)
+
+
+def _is_complete(status_: RayClusterStatus) -> bool:
+    """Whether a cluster that has been ready has all the workers again that it shall have."""
+    return status_.state == READY and status_.ready_worker_replicas == status_.desired_worker_replicas
 
 
 def _true(status_: RayClusterStatus) -> set[str]:
