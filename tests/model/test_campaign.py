@@ -54,7 +54,7 @@ def _played(case: str, hash_seed: str) -> str:
 
 def test_a_case_that_fails_is_told_with_what_happened_and_how_to_play_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "picture", lambda world: Counter([f"{world.loop.time()}"]))
-    monkeypatch.setattr(runs, "SETTLE_SECONDS", 10)
+    monkeypatch.setattr(runs, "SETTLE_SECONDS", 60)
     runs.without_faults.cache_clear()
     text = trouble("scale/slow-deletion/1")
     runs.without_faults.cache_clear()

@@ -8,7 +8,7 @@ from manta_common.kinds import EVENT, JOB, NAMESPACE, POD, RAYCLUSTER
 from manta_embedded.sim.nodes import PodScript
 from manta_embedded.sim.simulate import simulate
 from manta_embedded.sim.storms import storm
-from manta_embedded.sim.troubles import Trouble, conflict, forbidden, throttled, unreachable
+from manta_embedded.sim.troubles import LINES, Trouble, conflict, forbidden, throttled, unreachable
 from manta_embedded.sim.world import World
 from manta_embedded.store.changes import Event
 from tests.examples import manifests
@@ -73,6 +73,28 @@ async def plain(world: World) -> None:
 
 def test_a_deleted_cluster_is_cleaned_up_and_let_go() -> None:
     simulate(plain)
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_a_clean_up_that_is_seen_to_go_before_its_cluster_is_not_made_again(crashes: bool) -> None:
+    """Whoever took the finalizer waits to see the cluster go; another janitor knows nothing of that."""
+
+    async def scenario(world: World) -> None:
+        janitor = ready(world)
+        made: list[str] = []
+        world.always(lambda event: made.append(event.type) if event.storage[1] == "jobs" else None)
+        make(world)
+        await world.sleep(5)
+        late = Trouble(delay_seconds=20.0)
+        world.service("watcher-1").trouble(late, times=1000, verbs=LINES, kind="raycluster")
+        world.delete(RAYCLUSTER, "a")
+        await world.until("the cluster is gone", lambda: has_gone(world), limit_seconds=120)
+        if crashes:
+            janitor.crash("just then")
+        await world.sleep(60)
+        assert made.count("ADDED") == 1
+
+    simulate(scenario)
 
 
 async def failing(world: World) -> None:

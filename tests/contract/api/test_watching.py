@@ -39,6 +39,19 @@ def test_an_object_that_waits_for_its_end_is_modified_and_then_deleted(api: Api,
     assert "deletionTimestamp" in lines[1]["object"]["metadata"]
 
 
+def test_who_takes_the_last_finalizer_is_answered_with_the_version_before_the_end(api: Api, space: str) -> None:
+    body = widget("one")
+    body["metadata"]["finalizers"] = ["api.contract.manta.example/keep"]
+    api.create(WIDGET, space, body)
+    api.delete(WIDGET, Key(space, "one"))
+    held = api.get(WIDGET, Key(space, "one"))
+    answer = api.patch(WIDGET, Key(space, "one"), MergePatch({"metadata": {"finalizers": None}}))
+    assert version(answer) == version(held)
+    assert "finalizers" not in answer["metadata"]
+    (line,) = api.watch(WIDGET, space, version(held), 1)
+    assert int(version(line["object"])) > int(version(held))
+
+
 def test_a_watch_from_any_version_begins_with_what_is_there(api: Api, space: str) -> None:
     api.create(WIDGET, space, widget("one"))
     api.create(WIDGET, space, widget("two"))

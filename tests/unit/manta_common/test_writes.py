@@ -1,4 +1,4 @@
-"""What the hands of a service make of a deletion that is refused."""
+"""What the hands of a service make of a deletion that is refused, and of the end of what waited for them."""
 
 import random
 
@@ -8,7 +8,7 @@ from manta_common.api.core import Service
 from manta_common.api.meta import ObjectMeta
 from manta_common.errors import Conflict
 from manta_common.feed import Source, View
-from manta_common.fence import Fence
+from manta_common.fence import Fence, Seen
 from manta_common.keys import Key
 from manta_common.kinds import CONFIGMAP, SERVICE
 from manta_common.kube.protocol import MergePatch
@@ -64,9 +64,16 @@ class Stage:
     def show(self) -> Obj:
         """Make a Service, and have the view show it."""
         meta: Obj = self.store.create(SERVICE, "default", BODY)["metadata"]
-        seen = Service(metadata=ObjectMeta(name="one", namespace="default", uid=meta["uid"]))
-        self.ground.view.writer("service").put(Held(PLACE, meta["uid"], int(meta["resourceVersion"]), seen))
+        self.show_again()
         return meta
+
+    def show_again(self) -> int:
+        """Have the view show the Service as it is now; its version."""
+        meta = self.store.get(SERVICE, PLACE)["metadata"]
+        seen = Service(metadata=ObjectMeta(name="one", namespace="default", uid=meta["uid"]))
+        version = int(meta["resourceVersion"])
+        self.ground.view.writer("service").put(Held(PLACE, meta["uid"], version, seen))
+        return version
 
     async def delete(self, version: str = "") -> bool:
         return await self.writes.delete(ITEM, SERVICE, PLACE, uid=self.uid, version=version)
@@ -131,3 +138,31 @@ async def test_of_what_no_feed_shows_another_one_of_the_name_is_left_alone(stage
     stage.store.create(CONFIGMAP, "default", {"metadata": {"name": "one"}})
     assert not await stage.writes.delete(ITEM, CONFIGMAP, PLACE, uid=made["uid"])
     assert stage.store.find(CONFIGMAP, PLACE) is not None
+
+
+HOLD = {"metadata": {"finalizers": ["writes.manta.example/hold"]}}
+
+
+async def test_the_end_of_what_waited_for_its_last_finalizer_is_awaited(stage: Stage) -> None:
+    """The answer bears the version that the view shows already: by that alone nothing would be awaited."""
+    stage.store.patch(SERVICE, PLACE, MergePatch(HOLD))
+    stage.store.delete(SERVICE, PLACE)
+    shown = stage.show_again()
+    await release(stage)
+    assert not stage.left
+    assert stage.ground.fence.is_holding(ITEM)
+    gone = Seen(kind="service", key=PLACE, uid=stage.uid, version=shown + 1, gone=True)
+    assert stage.ground.fence.saw(gone) == {ITEM}
+
+
+async def test_an_end_that_the_view_shows_already_is_not_awaited(stage: Stage) -> None:
+    stage.store.patch(SERVICE, PLACE, MergePatch(HOLD))
+    stage.store.delete(SERVICE, PLACE)
+    stage.ground.view.writer("service").remove(PLACE)
+    await release(stage)
+    assert not stage.ground.fence.is_holding(ITEM)
+
+
+async def release(stage: Stage) -> None:
+    patch = MergePatch({"metadata": {"finalizers": None}})
+    await stage.writes.patch(ITEM, SERVICE, PLACE, patch=patch, into=Service)

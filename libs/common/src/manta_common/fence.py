@@ -68,6 +68,10 @@ class Fence(Generic[K]):
         """An object was deleted for this key."""
         self._await(key, (kind.name, child), _Awaited(uid, None, self._clock()))
 
+    def ended(self, key: K, kind: Kind, child: Key, *, version: str) -> None:
+        """The last finalizer of an object was taken; the server answered with the version from before its end."""
+        self._await(key, (kind.name, child), _Awaited("", int(version) + 1, self._clock()))
+
     def saw(self, seen: Seen) -> set[K]:
         """The feed shows this; the keys that nothing holds back any more."""
         place = (seen.kind, seen.key)

@@ -118,7 +118,10 @@ class Writes:
         view = self._ground.view_of(item)
         key = Key(meta.namespace, meta.name)
         held = view.of(source).held(key) if source and view else None
-        if source and (held is None or held.uid != meta.uid or held.version < number(meta.resource_version)):
+        if source and _has_ended(meta):
+            if held is not None and held.uid == meta.uid:
+                self._ground.fence.ended(item, kind, key, version=meta.resource_version)
+        elif source and (held is None or held.uid != meta.uid or held.version < number(meta.resource_version)):
             self._ground.fence.wrote(item, kind, key, uid=meta.uid, version=meta.resource_version)
 
     async def _create(self, item: Item, kind: Kind, body: Body, into: type[A]) -> A:
@@ -140,3 +143,8 @@ class Writes:
             return False
         held = view.of(self._fed[kind.name]).held(key)
         return held is None or held.uid != uid or held.object.metadata.deletion_timestamp is not None
+
+
+def _has_ended(meta: ObjectMeta) -> bool:
+    """Whether a write was the last that an object waited for whose deletion had begun: it is gone since."""
+    return bool(meta.deletion_timestamp and not meta.finalizers and not meta.deletion_grace_period_seconds)

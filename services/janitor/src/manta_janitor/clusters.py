@@ -130,6 +130,7 @@ class FadingService:
 
     async def _create_cleanup(self, item: Item) -> None:
         cluster = self._cluster(item)
+        await self._require_there(item, cluster)
         place, uid = Key(item.key.namespace, names.redis_cleanup_job(item.key.name)), cluster.metadata.uid
         try:
             await self._writes.create(item, JOB, self._cleanup(cluster), into=Job)
@@ -142,6 +143,15 @@ class FadingService:
             self._teller.failed(item.key, uid, reason="FailedToCreateRedisCleanupJob", note=note)
             raise
         self._teller.did(item.key, uid, reason="CreatedRedisCleanupJob", note=f"Created Redis cleanup Job {place}")
+
+    async def _require_there(self, item: Item, cluster: RayCluster) -> None:
+        """The API server itself is asked: a clean-up that has gone with its cluster may be seen to go before it."""
+        try:
+            found = await self._kube.get(RAYCLUSTER, item.key, RayCluster)
+        except NotFound as error:
+            raise NotCaughtUp("the cluster is gone") from error
+        if found.metadata.uid != cluster.metadata.uid:
+            raise NotCaughtUp("the cluster is another one by now")
 
     def _cleanup(self, cluster: RayCluster) -> Manifest:
         try:

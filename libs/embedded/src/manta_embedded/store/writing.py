@@ -159,8 +159,9 @@ class Writing:
             return old
         held = write.track(old, new)
         new = with_metadata(new, generation=prepare.next_generation(served, old, new), managedFields=held)
-        if deletion.is_due(served, new):
-            return self._ground.commit(served, key, new, None)
+        if deletion.is_due(served, new):  # the answer bears the version from before the end
+            self._ground.commit(served, key, new, None)
+            return with_metadata(new, resourceVersion=old["metadata"]["resourceVersion"])
         return self._ground.commit(served, key, old, new)
 
     def _existing(self, served: Served, key: Key) -> Obj:
