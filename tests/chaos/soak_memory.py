@@ -9,8 +9,9 @@ from tests.bench.side_fit import fit
 
 FLAT_SHARE = 0.05  # what the allocator may take more over a run, of what it had
 # In a few minutes no slope tells a leak from a process that is not warm: bounded stores still fill, and a new most of
-# what is held at once stays with the allocator. There the objects that live at the end tell; memory only if it is much.
-LONG_SECONDS, SHORT_SHARE = 600.0, 0.15
+# what is held at once stays with the allocator, whatever else the process had. There the objects that live at the end
+# tell; memory only if it is much.
+LONG_SECONDS, SHORT_MIB = 600.0, 17.0
 WARM_SHARE = 3  # of a long run the first of so many parts is left out
 FLAT_MIB = 2.0
 NOISE = 2.0  # standard deviations of the samples around their line
@@ -48,8 +49,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
     def limit_mib(self, allowed_mib: float = 0.0) -> float:
         """How much growth is none: less than samples scatter, or an allocator takes; and what is meant to be."""
-        share = FLAT_SHARE if self.seconds >= LONG_SECONDS else SHORT_SHARE
-        return allowed_mib + max(FLAT_MIB, share * self.first_mib, NOISE * self.noise_mib)
+        taken_mib = FLAT_SHARE * self.first_mib if self.seconds >= LONG_SECONDS else SHORT_MIB
+        return allowed_mib + max(FLAT_MIB, taken_mib, NOISE * self.noise_mib)
 
     def is_flat(self, allowed_mib: float = 0.0) -> bool:
         """Whether it did not grow but for what is allowed."""

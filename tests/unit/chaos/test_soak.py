@@ -234,6 +234,7 @@ def test_what_is_left_on_the_bus_is_told() -> None:
         pytest.param([100.0] * 60, True, id="no change"),
         pytest.param([100 + 3 * (-1) ** at for at in range(60)], True, id="up and down"),
         pytest.param([100 + at / 20 for at in range(60)], True, id="less than an allocator takes"),
+        pytest.param([60 + at / 5 for at in range(60)], True, id="not warm yet"),
         pytest.param([100 + at / 2 for at in range(60)], False, id="a leak"),
         pytest.param([200 - at for at in range(60)], True, id="less and less"),
         pytest.param([100 + at / 100 for at in range(1200)], False, id="a slow leak in a long run"),
