@@ -128,3 +128,13 @@ def test_a_service_that_is_gone_makes_everything_be_asked_for_again() -> None:
         assert known.is_current(of, 1)
     known.saw_services(frozenset({"b", "c"}))
     assert not known.is_current(of, 1)
+
+
+def test_clusters_that_are_gone_or_somebody_elses_do_not_wait_to_be_told_of() -> None:
+    known = memories(Time())
+    known.of("a", OF)
+    known.of("b", OF)
+    known.untold |= {"a", "b", "c"}
+    known.forget("a")
+    known.lose(lambda key: key == "b")
+    assert known.untold == {"c"}

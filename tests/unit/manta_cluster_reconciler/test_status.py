@@ -221,7 +221,31 @@ def test_a_cluster_that_is_ready_soon_is_told_of_once(change: dict[str, Any], wa
 
 
 def test_a_cluster_without_pods_is_told_of_at_once() -> None:
-    assert status.due_at(scene(with_status(RayClusterStatus())), RayClusterStatus(), NOW) == NOW
+    assert status.due_at(scene(with_status(RayClusterStatus())), RayClusterStatus(), NOW, others=9999) == NOW
+
+
+@pytest.mark.parametrize(
+    ("others", "seconds"),
+    [
+        pytest.param(50, 5, id="up to fifty of them every five seconds"),
+        pytest.param(200, 20, id="ten a second in all"),
+        pytest.param(5000, 60, id="every minute at least"),
+    ],
+)
+@pytest.mark.parametrize("before", [RayClusterStatus(), RayClusterStatus(last_update_time=NOW)], ids=["new", "known"])
+def test_many_clusters_that_start_at_once_are_told_of_less_often(
+    before: RayClusterStatus, others: int, seconds: int
+) -> None:
+    of, after = with_status(before), msgspec.structs.replace(before, ready_worker_replicas=1)
+    assert status.due_at(scene(of, made(head(of), NOW)), after, NOW, others=others) == NOW + timedelta(seconds=seconds)
+    ready = msgspec.structs.replace(before, state="ready")
+    assert status.due_at(scene(of, made(head(of), NOW)), ready, NOW, others=others) == NOW
+
+
+def test_a_ray_service_learns_of_its_head_as_soon_as_ever() -> None:
+    of = cluster(labels={"ray.io/originated-from-crd": "RayService"})
+    after = RayClusterStatus(conditions=true_conditions("HeadPodReady"))
+    assert status.due_at(scene(of, made(head(of), NOW)), after, NOW, others=200) == NOW + timedelta(seconds=5)
 
 
 def with_status(status_: RayClusterStatus) -> RayCluster:

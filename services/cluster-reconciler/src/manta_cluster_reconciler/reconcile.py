@@ -32,6 +32,7 @@ from manta_common.writes import Writes
 
 NAME = "cluster-reconciler"
 AGAIN = timedelta(milliseconds=100)
+LOOK = timedelta(seconds=15)  # whether a status can still wait: how many others there are changes
 REST_SECONDS = 200e-6  # for each pod, about ten times what it takes to look at one: so passes take a tenth of our time
 
 
@@ -81,6 +82,7 @@ class ClusterService:
         view = await self._sight.view(item)
         if self._rests(item, view):
             return
+        self._memories.untold.discard(item)
         seen = self._observer.glance(view, item)
         if seen is None:
             self._memories.forget(item)
@@ -185,9 +187,10 @@ class ClusterService:
         wanted = status.status(seen, self._rules, failure, now)
         if not status.differs(before, wanted):
             return
-        due_at = status.due_at(seen, wanted, now)
+        due_at = status.due_at(seen, wanted, now, others=len(self._memories.untold))
         if due_at > now:
-            self.recheck(item, due_at)
+            self._memories.untold.add(item)
+            self.recheck(item, min(due_at, now + LOOK))
             return
         wanted = status.totalled(wanted, seen.cluster.spec)
         await self._write_status(item, status.patch(before, wanted, seen.cluster.metadata.resource_version))

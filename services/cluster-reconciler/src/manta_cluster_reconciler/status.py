@@ -12,6 +12,7 @@ from manta_cluster_reconciler.observed import Observed, is_running, is_worker, r
 from manta_cluster_reconciler.policies.refusals import Refusal
 from manta_cluster_reconciler.rules import Rules
 from manta_common.api.core import Service, ServicePort
+from manta_common.api.labels import ORIGINATED_FROM_KIND
 from manta_common.api.raycluster import HeadInfo, RayClusterSpec, RayClusterStatus
 from manta_common.api.wire import to_builtins
 from manta_common.ray import sums
@@ -27,8 +28,11 @@ COUNTS: Final = (
 )
 # KubeRay does not compare the others: they are brought up to date when one of these changes.
 COMPARED: Final = ("state", "reason", "endpoints", "head", "conditions", *COUNTS)
-# Between two writes by which the cluster has come to nothing. Each costs the API server as much as three pods.
+# Between two writes by which the cluster has come to nothing. Each costs the API server as much as three pods, so all
+# clusters that start at once share ten of them a second.
 PAUSE: Final = timedelta(seconds=5)
+LONGEST_PAUSE: Final = timedelta(seconds=60)
+PAUSE_FOR_EACH: Final = timedelta(milliseconds=100)
 
 
 def blocked(observed: Observed) -> str:
@@ -101,23 +105,30 @@ def differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:
     return any(getattr(before, field) != getattr(after, field) for field in COMPARED)
 
 
-def due_at(observed: Observed, after: RayClusterStatus, now: datetime) -> datetime:
+def due_at(observed: Observed, after: RayClusterStatus, now: datetime, *, others: int = 0) -> datetime:
     """When to write: at once where the cluster has come to something, else now and then while pods start.
 
-    So a cluster that is ready soon is told of once.
+    So a cluster that is ready soon is told of once. The more others wait to be told of, the longer it may take.
     """
-    before = observed.cluster.status
+    before, pause = observed.cluster.status, _pause(observed, others)
     if before.last_update_time is None:
-        return now if after.state or _true(after) else max(now, _begun_at(observed, now) + PAUSE)
+        return now if after.state or _true(after) else max(now, _begun_at(observed, now) + pause)
     has_grown = _is_complete(after) and not _is_complete(before)
     is_news = has_grown or _milestones(before) != _milestones(after)
-    return now if is_news else max(now, before.last_update_time + PAUSE)
+    return now if is_news else max(now, before.last_update_time + pause)
+
+
+def _pause(observed: Observed, others: int) -> timedelta:
+    """How long to wait for more to tell; a RayService waits for the head of its cluster, which is no milestone."""
+    if observed.cluster.metadata.labels.get(ORIGINATED_FROM_KIND) == "RayService":
+        return PAUSE
+    return min(max(PAUSE, others * PAUSE_FOR_EACH), LONGEST_PAUSE)
 
 
 def _begun_at(observed: Observed, now: datetime) -> datetime:
     """When the first pod was made; without pods it is long ago."""
     made = (pod.metadata.creation_timestamp for pod in observed.pods)
-    return min((at for at in made if at), default=now - PAUSE)
+    return min((at for at in made if at), default=now - LONGEST_PAUSE)
 
 
 def became_provisioned(before: RayClusterStatus, after: RayClusterStatus) -> bool:
