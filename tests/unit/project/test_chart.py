@@ -11,6 +11,7 @@ import yaml
 from manta_cli import rights
 from manta_common.settings.names import SERVICES
 from manta_common.telemetry.names import COMPONENT, all_metrics
+from manta_embedded.nats import ENVIRONMENT
 from tests.tools import values
 from tests.tools.images import nats_version
 
@@ -45,6 +46,12 @@ def test_every_label_that_is_asked_for_exists(file: pathlib.Path) -> None:
     asked |= set(re.findall(r"[{,]\s*(\w+)\s*[=!]", _queries(file)))
     assert asked
     assert asked <= labels
+
+
+def test_nats_is_set_up_the_same_wherever_it_runs() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["nats"]["environment"]
+    chart = re.findall(r"- {name: (\w+), value: \"(\w+)\"}", (CHART / "templates" / "nats.yaml").read_text())
+    assert compose == dict(chart) == ENVIRONMENT
 
 
 def test_every_alert_can_be_looked_up() -> None:

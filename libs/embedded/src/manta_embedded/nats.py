@@ -3,12 +3,14 @@
 import asyncio
 import ctypes
 import importlib.metadata
+import os
 import pathlib
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 from manta_common.errors import Misconfigured
 
@@ -16,6 +18,9 @@ START_LIMIT_SECONDS = 20.0
 STOP_LIMIT_SECONDS = 10.0
 POLL_SECONDS = 0.05
 PR_SET_PDEATHSIG = 1
+# Go looks for garbage once there is as much of it as of all else; at a quarter NATS takes a third less memory, and 10 %
+# more of its time. The chart and docker-compose.yml say the same.
+ENVIRONMENT: Final = {"GOGC": "25"}
 CONFIG = """\
 listen: "127.0.0.1:{port}"
 max_payload: 8MB
@@ -38,6 +43,7 @@ async def embedded_nats(folder: pathlib.Path) -> AsyncIterator[str]:
             str(folder / "nats.conf"),
             stdout=file,
             stderr=file,
+            env={**os.environ, **ENVIRONMENT},
             start_new_session=True,  # Ctrl-C is for us; it ends when we are done with it
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
