@@ -81,7 +81,8 @@ async def test_the_autoscaler_of_a_head_makes_and_removes_workers(tmp_path: path
         working = asyncio.create_task(world.run(head_of(world, "auto"), "python", "-c", WORK, container="ray-head"))
         await world.until("there are two workers", lambda: len(workers_of(world, "auto")) == 2, 120)
         code, said = await working
-        assert (code, said.splitlines()[-1]) == (0, "2")
+        assert code == 0
+        assert "2" in said.splitlines()  # Ray goes on to tell what its autoscaler does
         await world.until("they are gone again", lambda: not workers_of(world, "auto"), 120)
 
 
