@@ -130,11 +130,11 @@ def test_a_service_that_is_gone_makes_everything_be_asked_for_again() -> None:
     assert not known.is_current(of, 1)
 
 
-def test_clusters_that_are_gone_or_somebody_elses_do_not_wait_to_be_told_of() -> None:
+def test_clusters_that_are_gone_or_somebody_elses_do_not_count_as_unsettled() -> None:
     known = memories(Time())
     known.of("a", OF)
     known.of("b", OF)
-    known.untold |= {"a", "b", "c"}
+    known.unsettled |= {"a", "b", "c"}
     known.forget("a")
     known.lose(lambda key: key == "b")
-    assert known.untold == {"c"}
+    assert known.unsettled == {"c"}

@@ -130,7 +130,7 @@ class Memories(Generic[K]):
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._known: dict[K, Remembered] = {}
-        self.untold: set[K] = set()  # those of which something is to be told that can wait
+        self.unsettled: set[K] = set()  # those for which there was something to do or to tell
 
     def of(self, key: K, cluster: RayCluster) -> Remembered:
         """What is remembered of a cluster; nothing of an earlier one of the same name."""
@@ -147,7 +147,7 @@ class Memories(Generic[K]):
     def forget(self, key: K) -> None:
         """The cluster is gone."""
         self._known.pop(key, None)
-        self.untold.discard(key)
+        self.unsettled.discard(key)
 
     def time(self) -> float:
         """The time by which it is judged what is long ago."""

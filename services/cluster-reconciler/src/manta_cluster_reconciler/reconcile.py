@@ -82,13 +82,13 @@ class ClusterService:
         view = await self._sight.view(item)
         if self._rests(item, view):
             return
-        self._memories.untold.discard(item)
         seen = self._observer.glance(view, item)
         if seen is None:
             self._memories.forget(item)
             self._gauges.gone(item)
             return
         self._gauges.saw(item, seen.cluster)
+        self._memories.unsettled.discard(item)
         if is_left_alone(seen):
             return
         refused = self._memories.of(item, seen.cluster).judged(seen.cluster, lambda: refusal(seen, self._rules))
@@ -130,6 +130,7 @@ class ClusterService:
         phases = decide(seen, self._rules, self.now())
         acts = any(changes_anything(action) for phase in phases for action in phase)
         if acts:
+            self._memories.unsettled.add(item)
             await self._make_sure(item, view, seen.cluster, known)
         try:
             await self._executor.carry_out(Errand(item, seen.cluster, known), phases)
@@ -187,9 +188,9 @@ class ClusterService:
         wanted = status.status(seen, self._rules, failure, now)
         if not status.differs(before, wanted):
             return
-        due_at = status.due_at(seen, wanted, now, others=len(self._memories.untold))
+        self._memories.unsettled.add(item)
+        due_at = status.due_at(seen, wanted, now, others=len(self._memories.unsettled))
         if due_at > now:
-            self._memories.untold.add(item)
             self.recheck(item, min(due_at, now + LOOK))
             return
         wanted = status.totalled(wanted, seen.cluster.spec)

@@ -108,7 +108,7 @@ def differs(before: RayClusterStatus, after: RayClusterStatus) -> bool:
 def due_at(observed: Observed, after: RayClusterStatus, now: datetime, *, others: int = 0) -> datetime:
     """When to write: at once where the cluster has come to something, else now and then while pods start.
 
-    So a cluster that is ready soon is told of once. The more others wait to be told of, the longer it may take.
+    So a cluster that is ready soon is told of once. The more others are on their way, the longer it may take.
     """
     before, pause = observed.cluster.status, _pause(observed, others)
     if before.last_update_time is None:
