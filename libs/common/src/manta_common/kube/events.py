@@ -72,22 +72,18 @@ class Recorder:
             async with asyncio.timeout(limit_seconds):
                 await self._write_due(everything=True)
         except TimeoutError:
-            log.warning("events were not written in time", extra={"left": sum(1 for _ in self._ledger.waiting())})
+            log.warning("events were not written in time", extra={"left": len(self._ledger.waiting())})
 
     async def _write_due(self, *, everything: bool) -> datetime | None:
         """Write the events whose time has come; when the next one's does."""
-        waiting = tuple(self._ledger.waiting())
+        waiting = self._ledger.waiting()
+        is_crowded = len(waiting) > CROWD
+        now, is_busy = self._kube.now(), self._is_busy()
         for series in waiting:
-            if everything or self._is_turn(series, crowded=len(waiting) > CROWD):
+            if everything or _is_turn(series, now, gives_way=is_busy and not is_crowded):
                 await self._write(series)
+                now, is_busy = self._kube.now(), self._is_busy()
         return min((series.due_at for series in self._ledger.waiting()), default=None)
-
-    def _is_turn(self, series: Series, *, crowded: bool) -> bool:
-        """Whether an event is due, and does not give way to anything."""
-        late = self._kube.now() - series.due_at
-        if late < timedelta() or late >= LATE or crowded or series.body["type"] != "Normal":
-            return late >= timedelta()
-        return not self._is_busy()
 
     async def _wait(self, next_at: datetime | None) -> None:
         """Until an event is recorded or due; one that came while we wrote is seen at once, unless it gives way."""
@@ -138,3 +134,11 @@ class Recorder:
         if series.tries >= TRIES:
             log.warning("event is given up", extra={"key": str(series.key), "error": str(error)})
             series.wrote(series.count, next_at=series.due_at)
+
+
+def _is_turn(series: Series, now: datetime, *, gives_way: bool) -> bool:
+    """Whether an event is due, and does not give way to anything."""
+    late = now - series.due_at
+    if late >= LATE or series.body["type"] != "Normal":
+        gives_way = False
+    return late >= timedelta() and not gives_way

@@ -1,7 +1,6 @@
 """Which events are one and the same, so that a repeated one raises a count and makes no new object. Pure."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -56,6 +55,7 @@ class Ledger:
     def __init__(self, instance: str, *, window: timedelta, capacity: int) -> None:
         self._instance, self._window, self._capacity = instance, window, capacity
         self._series: OrderedDict[tuple[str, ...], Series] = OrderedDict()
+        self._waiting: dict[tuple[str, ...], Series] = {}  # and some that have been written since
         self._number = 0
         self.forgotten = 0  # events that had no room before the server heard of them
 
@@ -68,13 +68,18 @@ class Ledger:
         else:
             known.repeat(now)
         self._series[identity] = known
+        self._waiting.pop(identity, None)
+        self._waiting[identity] = known
         if len(self._series) > self._capacity:
-            self.forgotten += self._series.popitem(last=False)[1].waiting
+            oldest, forgotten = self._series.popitem(last=False)
+            self._waiting.pop(oldest, None)
+            self.forgotten += forgotten.waiting
         return known
 
-    def waiting(self) -> Iterator[Series]:
+    def waiting(self) -> tuple[Series, ...]:
         """The events that the server has not heard all of."""
-        return (series for series in self._series.values() if series.waiting)
+        self._waiting = {identity: series for identity, series in self._waiting.items() if series.waiting}
+        return tuple(self._waiting.values())
 
     def _begin(self, regarding: ObjectReference, notice: Notice, now: datetime) -> Series:
         self._number = (self._number + 1) % 1000
