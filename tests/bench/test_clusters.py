@@ -22,11 +22,13 @@ from tests.bench.cluster_raw import Script
 from tests.bench.cluster_sides import RECONCILER, Manta, Side, kuberay, manta
 from tests.parts import crds
 from tests.parts.control_plane import ControlPlane
+from tests.parts.process import wait_until
 from tests.tools.build import ensure
 from tests.tools.catalogue import TOOLS
 
 WORKERS, CLUSTERS, BYSTANDERS, RESTING, ROUNDS = 500, 100, 10, 1000, 3
 CLEANING_SECONDS = 600  # thousands of pods that no node has taken go slowly
+QUIET_SECONDS = 15  # events are repeated after ten, if at all
 SETTLED_SECONDS = 7  # after which a service takes what is new for its own, without asking the API server
 pytestmark = pytest.mark.timeout(900)
 Start = Callable[[ControlPlane, str, pathlib.Path], AbstractContextManager[Side]]
@@ -92,15 +94,18 @@ async def _first(api: Api) -> None:
 
 
 def test_creates_with_nodes_paused(bench: Bench) -> None:
-    rates = {}
-    with bench.apart(), bench.nodes_paused():
-        rates["raw"] = WORKERS / bench.run(lambda api: took(api.create_raw(WORKERS)))
-    for name, start in PEERS.items():
-        with bench.operated(start), bench.nodes_paused():
-            rates[name] = WORKERS / bench.run(
-                lambda api: took(api.create("large", workers=WORKERS), api.until_pods(WORKERS + 2))
-            )
-    print("\npods created per second, nodes paused:", shown(rates))
+    """By the medians of some rounds: each takes a second or less."""
+    seconds: dict[str, list[float]] = {"raw": [], **{name: [] for name in PEERS}}
+    for _ in range(ROUNDS):
+        with bench.apart(), bench.nodes_paused():
+            seconds["raw"].append(bench.run(lambda api: took(api.create_raw(WORKERS))))
+        for name, start in PEERS.items():
+            with bench.operated(start), bench.nodes_paused():
+                seconds[name].append(
+                    bench.run(lambda api: took(api.create("large", workers=WORKERS), api.until_pods(WORKERS + 2)))
+                )
+    rates = {name: WORKERS / statistics.median(each) for name, each in seconds.items()}
+    print("\npods created per second, nodes paused:", shown(rates), "seconds in each round:", seconds)
     assert rates["Manta"] > 0.6 * rates["raw"]
     assert rates["Manta"] > 1.5 * rates["KubeRay"]
 
@@ -184,7 +189,7 @@ def test_writes_for_a_cluster_of_four(bench: Bench) -> None:
     with bench.operated(manta) as side:
         before = side.calls(f"{RECONCILER}-0")
         bench.run(lambda api: took(api.create("four", workers=3), api.until_ready(["four"])))
-        time.sleep(15)  # events are repeated after ten seconds, if at all
+        time.sleep(QUIET_SECONDS)
         told = added(before, side.calls(f"{RECONCILER}-0"))
     print("\ncalls until a cluster of 4 pods is ready:", told)
     assert told.pop("create pod") == 4
@@ -200,7 +205,7 @@ def test_a_thousand_clusters_at_rest(bench: Bench) -> None:
     with bench.operated(manta) as side, bench.nodes_paused():
         bench.run(lambda api: took(api.create_many(names, workers=8), api.until_pods(9 * RESTING + 1)))
         services = ["watcher", f"{RECONCILER}-0"]
-        time.sleep(15)  # the last status and the last event are written
+        until_quiet(lambda: [side.calls(service) for service in services])
         calls, before = [side.calls(service) for service in services], side.shares()
         time.sleep(seconds)
         after = side.shares()
@@ -239,6 +244,18 @@ def test_three_replicas_survive_the_loss_of_one_while_clusters_grow(bench: Bench
         pods, clusters = bench.run(lambda api: scale(api, side.processes[f"{RECONCILER}-1"].kill))
     assert pods == 10 * len(names) + 1
     assert clusters == len(names) + 1
+
+
+def until_quiet(count: Callable[[], object]) -> None:
+    """Wait until nothing was counted for a while: the last status and the last event are written."""
+    seen = [count()]
+
+    def is_quiet() -> bool:
+        time.sleep(QUIET_SECONDS)
+        seen.append(count())
+        return seen[-1] == seen[-2]
+
+    wait_until("nothing is written any more", is_quiet, limit_seconds=180)
 
 
 def passes(side: Manta, replicas: int) -> list[float]:
