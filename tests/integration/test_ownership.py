@@ -85,8 +85,9 @@ def test_a_new_replica_takes_about_its_share(start: Start) -> None:
     before = {partition: replica for replica in old for partition in replica.share}
     *_, new = settled(*old, start())
     moved = {partition for partition in before if partition not in before[partition].share}
-    assert moved == new.share
-    assert 2 <= len(moved) <= 22  # a third of 32 on average
+    assert new.share <= moved
+    assert len(new.share) in (10, 11)  # a third of 32
+    assert len(moved) <= 16
     _nobody_acted_on_what_another_had(*old, new)
 
 

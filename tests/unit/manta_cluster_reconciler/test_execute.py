@@ -25,6 +25,7 @@ from manta_cluster_reconciler.observe import CLUSTERS, PODS, SERVICES
 from manta_cluster_reconciler.policies import head
 from manta_common.api.core import ObjectReference
 from manta_common.api.raycluster import RayCluster
+from manta_common.company import Company
 from manta_common.deeds import Recheck
 from manta_common.errors import Conflict
 from manta_common.feed import View
@@ -55,6 +56,7 @@ class Ground:
 
     def __init__(self) -> None:
         self.fence: Fence[Item] = Fence(lambda: 0.0)
+        self.company = Company(lambda: 0.0)
 
     def view_of(self, item: Item) -> View | None:
         return View([CLUSTERS, PODS, SERVICES])

@@ -48,23 +48,30 @@ def test_a_key_with_many_calls_does_not_hold_up_another() -> None:
     assert run(main()) <= 8
 
 
-def test_a_key_alone_has_no_more_than_its_share_of_the_places() -> None:
+@pytest.mark.parametrize(
+    ("others", "most"),
+    [
+        pytest.param(True, LEAST // SHARE, id="while others are at work no more than its share"),
+        pytest.param(False, LEAST, id="else all of them"),
+    ],
+)
+def test_what_a_key_alone_has_of_the_places(others: bool, most: int) -> None:
     async def main(*keys: str) -> int:
-        turns, server = Turns[str](), Server(at_once=2)
+        turns, server = Turns[str](are_others_at_work=lambda: others), Server(at_once=1)
         await make(turns, server, *(key for key in keys for _ in range(100)))
         return server.most
 
-    assert run(main("a")) == LEAST // SHARE
-    assert run(main(*"abcdefgh")) == LEAST + COURTESY
+    assert run(main("a")) == most
+    assert run(main(*"abcdefghijkl")) == LEAST + COURTESY
 
 
 def test_a_place_that_one_key_may_not_have_goes_to_another_at_once() -> None:
     async def main() -> list[str]:
-        turns, server = Turns[str](least=8, most=8), Server(at_once=8)
+        turns, server = Turns[str](least=8, most=8, are_others_at_work=lambda: True), Server(at_once=8)
         await make(turns, server, *["large"] * 6, *["small"] * 2)
         return server.answered
 
-    assert sorted(run(main())[:6]) == ["large"] * 4 + ["small"] * 2
+    assert sorted(run(main())[:2]) == ["large", "small"]
 
 
 def test_many_keys_at_once_get_a_few_more_places_than_one() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from manta_common.api.core import Service
 from manta_common.api.meta import ObjectMeta
+from manta_common.company import Company
 from manta_common.errors import Conflict
 from manta_common.feed import Source, View
 from manta_common.fence import Fence, Seen
@@ -34,6 +35,7 @@ class Ground:
 
     def __init__(self) -> None:
         self.fence: Fence[Item] = Fence(lambda: 0.0)
+        self.company = Company(lambda: 0.0)
         self.view = View([SERVICES])
 
     def view_of(self, item: Item) -> View | None:

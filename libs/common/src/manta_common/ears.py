@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from manta_common.company import Company
 from manta_common.feed import Feed
 from manta_common.fence import Fence, Seen
 from manta_common.store import Held
@@ -19,6 +20,7 @@ class Hearer(Protocol[K]):
     """Whose ears they are."""
 
     fence: Fence[K]
+    company: Company
 
     def mark(self, item: K, cause: Headers) -> None:
         """There is something to do for an item because of a message with these headers."""
@@ -41,6 +43,7 @@ class Ear(Generic[K]):
 
     def changed(self, word: str, before: Held[Any] | None, after: Held[Any] | None) -> None:
         """Mark what it is about."""
+        self._hearer.company.heard()
         for held in (before, after):
             for item in self._items(word, held) if held else ():
                 self._hearer.mark(item, self.feed.cause)

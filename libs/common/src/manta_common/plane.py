@@ -10,6 +10,7 @@ import msgspec
 
 from manta_common.bus.protocol import Bus
 from manta_common.clock import Clock
+from manta_common.company import Company
 from manta_common.ears import Ear, Items
 from manta_common.errors import NotCaughtUp
 from manta_common.feed import Feed, Source, View
@@ -108,6 +109,7 @@ class Plane:
         )
         self._read = FeedMetrics(metrics, name, _words(service.sources) | _words(wide.sources if wide else ()))
         waits = FenceMetrics(metrics, name, lambda: self.fence.held)
+        self.company = Company(means.clock.monotonic)
         self.fence: Fence[Item] = Fence(means.clock.monotonic, waits, self._shown)
         self._passes: Passes[Item] = Passes(metrics, means.tracing, worker=name, partition=lambda item: item.partition)
         self.worker: Worker[Item] = Worker(

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 LEAST, MOST = 16, 64
-SHARE = 2  # a key has no more than this part of the places at once, a half
+SHARE = 8  # a key has no more than this part of the places at once, an eighth, where others are at work
 COURTESY = 4  # places beside those for all, for keys that have nothing under way
 TURN = 8  # calls that a key may make before it goes behind the others: what needs few is done with them in one turn
 FORGETTING = 1.001  # in each round: a server that has become slower for good is known as such after some time
@@ -22,17 +22,19 @@ class Turns(Generic[K]):
     """Calls of many keys. Each key has a turn of a few calls, then comes the next, so that a thousand calls of one key
     hold up those of another as little as can be, and many small keys are done one after the other instead of all at
     the end. However many keys there are, they have no more places together. A few more are for keys that have nothing
-    under way: what takes one call after the other would wait before each of them. And one key alone has no more than
-    its share: what it makes has to be scheduled and started by others, who need the server too, and in whose queues
-    somebody else's pods stand behind it.
+    under way: what takes one call after the other would wait before each of them. And while others are at work one key
+    has no more than its share: what it makes has to be scheduled and started by them, who need the server too, and in
+    whose queues somebody else's pods stand behind it.
 
     The number of places follows the server: as long as calls take no longer than they did at best, there may be more
     at once; when most of a call is waiting for others of ours, more at once would help nobody, and fewer let everybody
     else in sooner.
     """
 
-    def __init__(self, *, least: int = LEAST, most: int = MOST) -> None:
-        self._least, self._most = min(least, most), most
+    def __init__(
+        self, *, least: int = LEAST, most: int = MOST, are_others_at_work: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._least, self._most, self._are_others_at_work = min(least, most), most, are_others_at_work
         self._waiting: Queues[K] = {}  # keys whose turn is to come, in the order of their turns
         self._going_on: Queues[K] = {}  # keys in the midst of their turn
         self._spent: Counter[K] = Counter()  # calls of the turn that a key is in
@@ -50,7 +52,7 @@ class Turns(Generic[K]):
     @property
     def _share(self) -> int:
         """How many of them one key may have."""
-        return max(1, self._places // SHARE)
+        return max(1, self._places // SHARE) if self._are_others_at_work() else self._places
 
     async def take(self, key: K, what: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make a call when it is the key's turn; `what` names calls that should take the same time."""

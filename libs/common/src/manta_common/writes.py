@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 
 from manta_common.api.core import Service
 from manta_common.api.meta import ObjectMeta
+from manta_common.company import Company
 from manta_common.errors import AlreadyExists, Conflict, NotFound, Refused
 from manta_common.feed import Source, View, number
 from manta_common.fence import Fence
@@ -27,6 +28,7 @@ class Ground(Protocol):
     """What writes stand on: a Plane."""
 
     fence: Fence[Item]
+    company: Company
 
     def view_of(self, item: Item) -> View | None:
         """What is known of the item's partition."""
@@ -45,7 +47,7 @@ class Writes:
     def __init__(self, kube: Kube, ground: Ground, sources: Sequence[Source[Any]]) -> None:
         self.kube, self._ground = kube, ground
         self._fed = {source.word: source for source in sources}
-        self._turns: Turns[Item] = Turns()
+        self._turns: Turns[Item] = Turns(are_others_at_work=ground.company.is_there)
 
     async def create(self, item: Item, kind: Kind, body: Body, *, into: type[T]) -> T:
         """Create an object in the item's namespace."""
@@ -108,13 +110,17 @@ class Writes:
             if version or (kind.name in self._fed and not self._is_seen_going(item, kind, key, uid)):
                 raise
             return False
-        if kind.name in self._fed and not self._is_seen_going(item, kind, key, uid):
-            self._ground.fence.deleted(item, kind, key, uid=uid)
+        if kind.name in self._fed:
+            self._ground.company.wrote()
+            if not self._is_seen_going(item, kind, key, uid):
+                self._ground.fence.deleted(item, kind, key, uid=uid)
         return True
 
     def wrote(self, item: Item, kind: Kind, meta: ObjectMeta) -> None:
         """Await a write, unless the feed was faster than the answer or there was nothing to change."""
         source = self._fed.get(kind.name)
+        if source:
+            self._ground.company.wrote()
         view = self._ground.view_of(item)
         key = Key(meta.namespace, meta.name)
         held = view.of(source).held(key) if source and view else None

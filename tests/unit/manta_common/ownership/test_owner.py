@@ -49,7 +49,7 @@ async def test_replicas_share() -> None:
 
 
 @virtual
-async def test_a_new_replica_takes_its_share_and_nothing_else_moves() -> None:
+async def test_a_new_replica_takes_its_share_and_little_else_moves() -> None:
     async with fleet() as replicas:
         old = replicas.start(3)
         await replicas.settled()
@@ -59,8 +59,9 @@ async def test_a_new_replica_takes_its_share_and_nothing_else_moves() -> None:
         await replicas.watch(3)
         await replicas.settled()
         moved = {partition for partition, replica in replicas.acting.items() if replica is not before[partition]}
-        assert moved == new.acting
-        assert 1 <= len(moved) <= PARTITIONS / 2
+        assert new.acting <= moved
+        assert len(new.acting) == PARTITIONS // 4
+        assert len(moved) <= PARTITIONS / 2
         assert set().union(*(replica.moves("released") for replica in old)) >= moved
 
 
